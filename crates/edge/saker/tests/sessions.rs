@@ -1,6 +1,6 @@
 //! Sessions on threads of the operating system: inline devices, devices with a thread, images.
 
-use saker::{Error, KeyRange, Saker, SakerOptions, create_image};
+use saker::{EngineKind, Error, KeyRange, Saker, SakerOptions, create_image};
 use saker_host::session::SyncError;
 use saker_host::{HostError, KvError};
 use std::future::Future;
@@ -322,7 +322,7 @@ fn number(value: &[u8]) -> u32 {
 /// Containers and batches are groups on every engine.
 #[test]
 fn every_engine_takes_containers_and_batches() {
-    for engine in ["hash_store", "hash_original", "hash_plus", "lsm", "tree"] {
+    for engine in EngineKind::ALL.iter().map(|kind| kind.name()) {
         let url = format!("mem:?profile=tiny&size=32MiB&engine={engine}");
         let saker = Saker::open(&url, SakerOptions::default()).expect("opens");
         let mut session = saker.session().expect("the first");

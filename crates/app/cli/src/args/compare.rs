@@ -20,7 +20,7 @@ with a session for each thread that gathers N writes in a container; it keeps --
 complete when it is buffered. DiskKV group xN is DiskKV with up to N puts, or gets, in one group command: what an \
 application that has them together sends; --qd of these are in flight, and each operation takes as long as its group. \
 Several --threads and --qd give a grid, several --store rows for each. A host over blocks has no flash to manage, so \
-hash_store stands in at the host for hash_original and hash_plus.
+hash_store stands in at the host for hash_original, hash_doubling and hash_plus.
 
 Timings: virtual, deterministic events, the same seed gives the same numbers on every machine; real, the profile's \
 latencies against this machine's clock, with threads of the operating system; off, as fast as this machine goes. A run \
@@ -85,7 +85,7 @@ pub struct CompareArgs {
     /// Bytes of a read cache at the host, LRU: of HostKV and of SAKER's host layer
     #[arg(long, value_name = "SIZE", value_parser = cache_size)]
     pub read_cache: Option<u64>,
-    /// Bytes of the store's own cache on both sides, of hash_original, hash_plus and tree [default: by size of the flash]
+    /// Bytes of the store's own cache on both sides, of every --store that has cache_bytes [default: by size of the flash]
     #[arg(long, value_name = "SIZE", value_parser = cache_size)]
     pub store_cache: Option<u64>,
     /// The seed of the workload

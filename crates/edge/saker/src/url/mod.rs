@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | `size` | mem | bytes of flash (default 4GiB) |
 //! | `profile` | both | a built-in profile (default `default`) or a file; an image needs the file of its own for `timing=real` |
-//! | `engine` | mem | `hash_store` (default), `hash_original`, `hash_doubling` (its table doubles), `hash_plus`, `lsm` or `tree`; an image has its own |
+//! | `engine` | mem | an [`EngineKind`] by name (default `hash_store`); an image has its own |
 //! | `shards` | mem | devices that share the flash, the keys divided by a hash (default 1); `threads=1` gives each a thread |
 //! | `readonly` | file | only reads, beside other readers |
 //! | `salvage` | file | with `readonly`: opens a damaged image; `salvage=uncertain` gives out also what may be old |

@@ -122,6 +122,30 @@ fn run(name: &str, recipe: Recipe) {
 
 const PLAIN: Recipe = Recipe { engine: EngineKind::HASH_STORE, packing: None, closed: true, capacitor: true };
 
+/// Of each engine that there is, closed and killed.
+macro_rules! each_engine {
+    ($($name:ident $engine:ident;)*) => {
+        $(mod $name {
+            use crate::{EngineKind, PLAIN, Recipe, run};
+
+            const CLOSED: Recipe = Recipe { engine: EngineKind::$engine, ..PLAIN };
+
+            #[test]
+            fn closed() {
+                run(stringify!($name), CLOSED);
+            }
+
+            #[test]
+            fn killed() {
+                run(concat!(stringify!($name), "::killed"), Recipe { closed: false, ..CLOSED });
+            }
+        })*
+    };
+}
+
+saker_engine::for_each_engine!(each_engine);
+
+/// What else an image can be.
 macro_rules! forged {
     ($($name:ident: $recipe:expr;)*) => { $(
         #[test]
@@ -131,21 +155,13 @@ macro_rules! forged {
     )* };
 }
 
+const LOST: Recipe = Recipe { closed: false, capacitor: false, ..PLAIN };
+const PACKED: Recipe = Recipe { engine: EngineKind::LSM, packing: Some(Packing::Backfill), ..PLAIN };
+
 forged! {
-    hash_store: PLAIN;
-    hash_store_killed: Recipe { closed: false, ..PLAIN };
-    hash_store_without_capacitor: Recipe { closed: false, capacitor: false, ..PLAIN };
-    hash_original: Recipe { engine: EngineKind::HASH_ORIGINAL, ..PLAIN };
-    hash_original_killed: Recipe { engine: EngineKind::HASH_ORIGINAL, closed: false, ..PLAIN };
-    hash_plus: Recipe { engine: EngineKind::HASH_PLUS, ..PLAIN };
-    hash_plus_killed: Recipe { engine: EngineKind::HASH_PLUS, closed: false, ..PLAIN };
-    hash_doubling: Recipe { engine: EngineKind::HASH_DOUBLING, ..PLAIN };
-    lsm: Recipe { engine: EngineKind::LSM, ..PLAIN };
-    lsm_killed: Recipe { engine: EngineKind::LSM, closed: false, ..PLAIN };
-    lsm_packed: Recipe { engine: EngineKind::LSM, packing: Some(Packing::Backfill), ..PLAIN };
-    lsm_packed_killed: Recipe { engine: EngineKind::LSM, packing: Some(Packing::Backfill), closed: false, ..PLAIN };
-    lsm_without_capacitor: Recipe { engine: EngineKind::LSM, closed: false, capacitor: false, ..PLAIN };
-    tree: Recipe { engine: EngineKind::TREE, ..PLAIN };
-    tree_killed: Recipe { engine: EngineKind::TREE, closed: false, ..PLAIN };
-    tree_without_capacitor: Recipe { engine: EngineKind::TREE, closed: false, capacitor: false, ..PLAIN };
+    hash_store_without_capacitor: LOST;
+    lsm_packed: PACKED;
+    lsm_packed_killed: Recipe { closed: false, ..PACKED };
+    lsm_without_capacitor: Recipe { engine: EngineKind::LSM, ..LOST };
+    tree_without_capacitor: Recipe { engine: EngineKind::TREE, ..LOST };
 }

@@ -10,10 +10,8 @@ const STREAMS: u64 = 7;
 const CUTS: u32 = 6;
 
 fn killed() -> Vec<Recipe> {
-    let engines =
-        [EngineKind::HASH_STORE, EngineKind::HASH_ORIGINAL, EngineKind::HASH_PLUS, EngineKind::TREE];
     let killed = Recipe { closed: false, ..PLAIN };
-    let mut all: Vec<_> = engines.map(|engine| Recipe { engine, ..killed }).into();
+    let mut all: Vec<_> = EngineKind::ALL.iter().map(|engine| Recipe { engine: *engine, ..killed }).collect();
     all.push(Recipe { engine: EngineKind::LSM, packing: Some(Packing::Backfill), ..killed });
     all.push(Recipe { engine: EngineKind::TREE, capacitor: false, ..killed });
     all

@@ -1,6 +1,6 @@
 //! What standard hosts ask for beside the commands of data, of a device in memory, of an image, and of one at a target.
 
-use saker::{ImagePlan, NamespacePlan, Raw};
+use saker::{EngineKind, ImagePlan, NamespacePlan, Raw};
 use saker_host::RawData;
 use saker_nvme::admin::{FeatureSelect, GetFeatures, GetLogPage, Identify, SetFeatures, build, feature::fid};
 use saker_nvme::identify::{Controller, ControllerList, KvNamespace, NvmNamespace, cns};
@@ -163,7 +163,7 @@ fn pairs_are_described_to_hosts_that_ask_for_blocks() {
     for device in ["mem:?size=320MiB", "mem:?size=320MiB&timing=real", "mem:?size=640MiB&shards=2"] {
         pairs(device, false);
     }
-    for engine in ["hash_store", "hash_plus", "lsm", "tree"] {
+    for engine in EngineKind::ALL.iter().map(|kind| kind.name()) {
         pairs(&format!("mem:?size=320MiB&engine={engine}"), false);
         let server = serve(&format!("mem:?size=320MiB&engine={engine}"));
         pairs(&url(&server, ""), true);

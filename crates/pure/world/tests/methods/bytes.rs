@@ -7,7 +7,7 @@ use saker_host::{Method, Pacing};
 use saker_nvme::Status;
 use std::collections::BTreeMap;
 
-/// Sizes at and around every boundary of every method, and any others.
+/// Sizes at and around boundaries of methods, and any others. Every small one is tried in `traffic.rs`.
 fn sizes() -> impl Strategy<Value = usize> {
     let edges = prop::sample::select(vec![
         0, 1, 4, 34, 35, 36, 63, 64, 65, 91, 92, 127, 128, 147, 148, 4095, 4096, 4097, 4152, 4153, 8191,
@@ -146,9 +146,11 @@ fn keys_of_all_lengths_piggyback_35_bytes() {
 fn conditions_hold_with_every_method() {
     use saker_nvme::kv::StoreOptions;
     let mut rig = Timed::new(&build(), &[(400, 8)]);
-    for (n, method) in Method::ALL.into_iter().enumerate() {
+    // One that methods for small values carry, and one that others carry.
+    let both = Method::ALL.into_iter().flat_map(|method| [(method, 20), (method, 4200)]);
+    for (n, (method, size)) in both.enumerate() {
         rig.choose(0, method, Pacing::Pipelined);
-        let (name, bytes) = (key(n as u32), value(1, 4200));
+        let (name, bytes) = (key(n as u32), value(1, size));
         for (options, status) in [
             (StoreOptions::MUST_EXIST, Status::KEY_DOES_NOT_EXIST),
             (StoreOptions::MUST_NOT_EXIST, Status::SUCCESS),
@@ -156,7 +158,7 @@ fn conditions_hold_with_every_method() {
             (StoreOptions::MUST_EXIST, Status::SUCCESS),
         ] {
             let ticket = rig.queues[0].store(&name, &bytes, options).expect("room");
-            assert_eq!(rig.wait(0, ticket).status, status, "{method:?} {options:?}");
+            assert_eq!(rig.wait(0, ticket).status, status, "{method:?}, {size} bytes, {options:?}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::methods::rig::{Machine, Quick, Rig, Timed, build, key, value};
 use saker_host::{Method, Pacing};
-use saker_link::Rule;
+use saker_link::{Rule, Traffic};
 use saker_nvme::Status;
 use saker_world::{Clocked, Inline};
 
@@ -22,7 +22,7 @@ const TABLE: [[u64; 5]; 12] = [
     [4096, 4184, 6512, 4184, 4184],
 ];
 
-fn of_one_store<D: Machine>(rig: &mut Rig<D>, method: Method, bytes: usize) -> saker_link::Traffic {
+fn of_one_store<D: Machine>(rig: &mut Rig<D>, method: Method, bytes: usize) -> Traffic {
     rig.choose(0, method, Pacing::Passthrough);
     rig.pump();
     let before = rig.traffic();
@@ -56,6 +56,29 @@ fn the_table_without_time() {
 #[test]
 fn the_table_in_virtual_time() {
     table::<Clocked>();
+}
+
+/// What a method carries is whole at every size, also where it takes no more, and is on the link what the method says.
+fn small_sizes<D: Machine>() {
+    let mut rig = Rig::<D>::new(&build(), &[(100, 1)]);
+    for method in Method::ALL {
+        for bytes in (0..=600).chain(4096..=4300).filter(|bytes| method.takes(*bytes as u32)) {
+            let counted = of_one_store(&mut rig, method, bytes);
+            let counted = Traffic { sq_doorbells: 0, cq_doorbells: 0, ..counted };
+            assert_eq!(counted, method.traffic(bytes as u32), "{method:?}, {bytes} bytes");
+            assert!(rig.get(0, &key(1)).data == value(2, bytes), "{method:?}, {bytes} bytes");
+        }
+    }
+}
+
+#[test]
+fn every_small_size_without_time() {
+    small_sizes::<Inline>();
+}
+
+#[test]
+fn every_small_size_in_virtual_time() {
+    small_sizes::<Clocked>();
 }
 
 /// A value inline is one command: one completion, one ring of the doorbell.
