@@ -25,6 +25,20 @@ pub enum Phase {
     Kept(BitField),
     /// Whenever a namespace is opened, for as long as it is open.
     AtOpen,
+    /// The same, and while it is open: the store goes on with the new value ([`Engine::retune`](crate::Engine::retune)).
+    Live,
+}
+
+impl Phase {
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stored(_) => "stored",
+            Self::Kept(_) => "kept",
+            Self::AtOpen => "at open",
+            Self::Live => "live",
+        }
+    }
 }
 
 /// Where an image keeps a setting: in so many bits of the namespace's word from a bit on. They hold its number. Of such a
@@ -137,8 +151,13 @@ impl Setting {
     pub const fn place(&self) -> Option<BitField> {
         match self.phase {
             Phase::Stored(place) | Phase::Kept(place) => Some(place),
-            Phase::AtOpen => None,
+            Phase::AtOpen | Phase::Live => None,
         }
+    }
+
+    /// Whether it can be changed while a namespace is open.
+    pub const fn is_live(&self) -> bool {
+        matches!(self.phase, Phase::Live)
     }
 
     /// Panics unless its place is in the word and has room for every value: to be called where it is declared.
@@ -233,6 +252,17 @@ impl Settings {
         };
         Self(list.iter().filter_map(kept).collect())
     }
+}
+
+/// A setting that is asked for and does nothing, because of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idle {
+    /// Its name.
+    pub name: &'static str,
+    /// Why it does nothing, in words.
+    pub why: &'static str,
+    /// What to write instead.
+    pub todo: &'static str,
 }
 
 /// Settings as somebody has typed them, before it is known which engine they are for.
