@@ -5,6 +5,7 @@ use saker_assembly::BuildError;
 use saker_host::HostError;
 use saker_sim::profile::ProfileError;
 use saker_workload::WorkloadError;
+use saker_world::Refusal;
 use saker_world::calibrate::CalibrationError;
 use saker_world::history::HistoryError;
 use thiserror::Error;
@@ -33,6 +34,9 @@ pub enum LabError {
     /// A device that could not be used.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// What a store refused, by name.
+    #[error(transparent)]
+    Store(#[from] Refusal),
     /// A history that could not be told.
     #[error(transparent)]
     History(#[from] HistoryError),
