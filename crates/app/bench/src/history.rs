@@ -1,10 +1,10 @@
 //! Histories as documents: digests in hexadecimal digits and every counter by name. For `cargo xtask baseline`.
 
 use super::BenchReport;
+use saker_history::{CutTale, MediaOps, Setup, Tale, cut_points, tell, tell_cut};
 use saker_lab::error::LabError;
 use saker_lab::report::Point;
 use saker_sim::{Digest, Unit};
-use saker_world::history::{CutTale, MediaOps, Setup, Tale, cut_points, tell, tell_cut};
 use serde_json::{Map, Value, json};
 
 /// The whole history.

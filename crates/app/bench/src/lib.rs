@@ -22,7 +22,7 @@ use saker_lab::error::LabError;
 use saker_lab::plan::Settings;
 use saker_lab::report::Point;
 use saker_lab::rig::{Cell, Stored, add_metrics, stores};
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_world::{Load, calibrate_at};
 use serde_json::json;
 

@@ -8,7 +8,7 @@ use saker_lab::error::LabError;
 use saker_lab::report::Point;
 use saker_lab::rig::Serial;
 use saker_nvme::Key;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_store::{KvStore, Op, Outcome, Refusal};
 use saker_workload::{Kind, Operation, Plan, ValueSource};
 use saker_world::Clocked;

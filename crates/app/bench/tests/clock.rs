@@ -5,7 +5,7 @@ use saker_assembly::Build;
 use saker_bench::clock::{RealRun, run_real};
 use saker_device::EngineKind;
 use saker_host::TransferOptions;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_world::{Job, Op, StoreKind};
 
 const PAIRS: u64 = 3000;

@@ -6,7 +6,7 @@
 
 use saker_assembly::Build;
 use saker_device::EngineKind;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_world::{Op, Prepared};
 use std::time::Instant;
 

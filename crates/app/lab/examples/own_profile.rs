@@ -4,7 +4,7 @@
 
 use saker_host::Method;
 use saker_lab::rig::{Cell, stores};
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 
 const STORES: u64 = 500;
 

@@ -6,7 +6,7 @@
 use saker_host::transfer::{Auto, CostTable, Objective};
 use saker_host::{Method, TransferPolicy};
 use saker_lab::rig::{Cell, stores};
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_workload::Suite;
 use std::sync::Arc;
 

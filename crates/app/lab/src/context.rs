@@ -5,7 +5,7 @@ use crate::judge::Book;
 use crate::plan::{Plan, Settings};
 use crate::report::{Check, Point};
 use saker_device::{EngineKind, Settings as EngineSettings};
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use std::sync::mpsc::Sender;
 
 /// What an experiment is given.

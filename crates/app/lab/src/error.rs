@@ -2,12 +2,12 @@
 
 use crate::settings::SettingError;
 use saker_assembly::BuildError;
+use saker_history::HistoryError;
 use saker_host::HostError;
-use saker_sim::profile::ProfileError;
+use saker_profile::ProfileError;
 use saker_workload::WorkloadError;
 use saker_world::Refusal;
 use saker_world::calibrate::CalibrationError;
-use saker_world::history::HistoryError;
 use thiserror::Error;
 
 /// An experiment that cannot be run. A claim that does not hold is no error.

@@ -4,7 +4,7 @@
 use crate::report::Evidence;
 use crate::tolerance::Tolerance;
 use saker::profile_named;
-use saker_sim::profile::{Profile, ProfileError};
+use saker_profile::{Profile, ProfileError};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -5,7 +5,7 @@ use crate::plan::Settings;
 use saker::{profile_named, url};
 use saker_device::{EngineKind, Settings as EngineSettings, Typed};
 use saker_engine::settings::find;
-use saker_sim::profile::ProfileError;
+use saker_profile::ProfileError;
 use thiserror::Error;
 
 /// A change that cannot be made.

@@ -17,8 +17,8 @@ use saker_engine::{
 use saker_flash::{Cells, Flash};
 use saker_host::group::{Form, Op};
 use saker_nvme::group::{Malformed, Packer, parse, parse_mut};
+use saker_profile::Profile;
 use saker_segment_store::{SegmentStore, Step};
-use saker_sim::profile::Profile;
 use saker_sim::{Class, Free};
 use std::time::Instant;
 

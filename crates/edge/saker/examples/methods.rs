@@ -9,7 +9,7 @@ use saker_assembly::port;
 use saker_host::transfer::{Method, Pacing, TransferOptions};
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient};
 use saker_nvme::Key;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_world::Inline;
 use std::time::Instant;
 

@@ -7,8 +7,8 @@
 //! Values of up to 35 bytes come in their command, others by PRPs. All but the time are counts: they are the same on any machine.
 
 use saker::{Kv, Packing, WriteBatch};
+use saker_profile::Profile;
 use saker_sim::Seed;
-use saker_sim::profile::Profile;
 use saker_workload::{Suite, SuiteOptions};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;

@@ -13,7 +13,7 @@ use saker_device::NamespaceKind;
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockSegments, HostKv, KvBlockQueue, Op, Work};
 use saker_host::{ConnectOptions, Connection, Spin};
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use std::time::Instant;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;

@@ -7,9 +7,9 @@ use saker_assembly::{SEGMENTS_MIN, profiles_where, shape_for};
 use saker_device::NamespaceConfig;
 use saker_flash::nand::Shape;
 use saker_flash::page_map::PageMapConfig;
+use saker_profile::Profile;
 use saker_segment_store::Geometry;
 use saker_segment_store::header::HEADER_BYTES;
-use saker_sim::profile::Profile;
 
 /// A namespace as it is asked for.
 ///

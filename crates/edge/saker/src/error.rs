@@ -7,7 +7,7 @@ use saker_assembly::{or_profile, written};
 use saker_host::HostError;
 use saker_initiator::RemoteError;
 use saker_linux::LinuxError;
-use saker_sim::profile::ProfileError;
+use saker_profile::ProfileError;
 use thiserror::Error;
 
 /// Why a device cannot be opened or used.

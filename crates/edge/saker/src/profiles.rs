@@ -1,6 +1,6 @@
 //! Profiles by name or from a file.
 
-use saker_sim::profile::{Profile, ProfileError};
+use saker_profile::{Profile, ProfileError};
 
 /// A built-in profile, or that of a file: a name with a `/` in it or `.toml` at its end is a path.
 ///

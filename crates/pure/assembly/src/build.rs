@@ -8,13 +8,13 @@ use saker_device::{
 use saker_engine::lsm::settings::PROGRAM_PRICE;
 use saker_engine::{EngineConfig, Settings};
 use saker_flash::nand::Shape;
-use saker_flash::{FaultPlan, Flash, MemCells, Timings};
+use saker_flash::{FaultPlan, Flash, MemCells, PowerCut, Timings};
 use saker_host::host_kv::HOST_PAGE_BYTES;
 use saker_host::{CacheOptions, Port};
 use saker_link::{DmaSpace, Placement, TlpShape};
-use saker_segment_store::PageBuffer;
+use saker_profile::Profile;
+use saker_segment_store::{PageBuffer, PageBufferMemory, PowerHistory};
 use saker_sim::Duration;
-use saker_sim::profile::Profile;
 use std::sync::Arc;
 
 /// Bytes of a logical block, where flash pages hold so many.
@@ -184,6 +184,18 @@ impl Build {
     /// Flash in memory with the profile's times, for a device with other costs than the profile's.
     pub fn flash_timed(&self) -> Flash {
         self.flash(Some(timings(&self.profile)))
+    }
+
+    /// This device's flash as it is when power comes back after a cut at this moment. Without a capacitor the page buffer is lost.
+    pub fn after_cut(&self, flash: &Flash, seed: u64, timings: Option<Timings>) -> Flash {
+        let ring_kept = self.config.capacitor;
+        let (mut media, ring) = flash.cut(PowerCut { seed, ring_kept });
+        media.set_history(PowerHistory::Cut { ring_kept });
+        // Only bytes survive: what the page buffer knows it must find in its memory.
+        let geometry = &self.shape.geometry;
+        let memory = PageBufferMemory::from_bytes(ring.memory());
+        let ring = PageBuffer::new(memory, self.ring_slots(), geometry.page_bytes, geometry.oob_bytes);
+        Flash::power_on(media, ring, timings, FaultPlan::default())
     }
 
     /// Sizes of packets for the rule `tlp`.

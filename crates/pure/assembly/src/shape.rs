@@ -1,8 +1,8 @@
 //! The flash of a profile, cut to a size.
 
 use saker_flash::nand::Shape;
+use saker_profile::Profile;
 use saker_segment_store::Geometry;
-use saker_sim::profile::Profile;
 use thiserror::Error;
 
 /// Why a device cannot be built.

@@ -24,8 +24,9 @@ use saker_link::{DmaSpace, PAGE_BYTES, Sqe, Traffic};
 use saker_nvme::nvm::NvmCommand;
 use saker_nvme::vendor_specific::InlineRetrieve;
 use saker_nvme::{Key, KvCommand, PointerRule, Status};
+use saker_profile::TimedOp;
 use saker_segment_store::{Reads, Tag};
-use saker_sim::{Digest, Meter, TimedOp, Unit};
+use saker_sim::{Digest, Meter, Unit};
 
 /// A decoded command and where its data is.
 #[derive(Clone, Debug)]

@@ -20,8 +20,9 @@ use saker_link::{Sqe, Traffic};
 use saker_long_keys::{NarrowDigest, device_key};
 use saker_nvme::group::{Form, GroupCommand, GroupId, Malformed, Op, parse};
 use saker_nvme::{Key, Status};
+use saker_profile::TimedOp;
 use saker_segment_store::{Reads, SegmentStore, Step};
-use saker_sim::{Meter, TimedOp, Unit};
+use saker_sim::{Meter, Unit};
 use source::{Fault, GroupReach, HostGroup, plain};
 use std::collections::VecDeque;
 

@@ -13,8 +13,9 @@ use saker_long_keys::envelope::{self, Directory, check_digests, position, rewrit
 use saker_long_keys::{DEVICE_KEY_BYTES, NarrowDigest, device_key};
 use saker_nvme::Status;
 use saker_nvme::vendor_specific::{IndirectCommand, IndirectOp};
+use saker_profile::TimedOp;
 use saker_segment_store::{SegmentStore, Step, ready};
-use saker_sim::{Meter, TimedOp, Unit};
+use saker_sim::{Meter, Unit};
 
 /// Where the envelope of a key is.
 pub type DeviceKey = [u8; DEVICE_KEY_BYTES];

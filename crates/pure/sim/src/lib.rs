@@ -5,9 +5,7 @@
 pub mod digest;
 pub mod event;
 pub mod lanes;
-pub mod latency;
 pub mod meter;
-pub mod profile;
 pub mod seed;
 pub mod server;
 pub mod time;
@@ -15,7 +13,6 @@ pub mod time;
 pub use digest::Digest;
 pub use event::EventQueue;
 pub use lanes::{Class, Lanes, OVERTAKERS_MAX};
-pub use latency::{OpTimes, TimedOp};
 pub use meter::{CpuMeter, CpuPrices, Free, Meter, Unit};
 pub use seed::{Chance, Rng, Seed};
 pub use server::{Gate, Server};

@@ -19,7 +19,7 @@ use saker_host::{
 };
 use saker_nvme::Key;
 use saker_nvme::vendor_specific::PIGGYBACK_BYTES;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_world::{Job, Op, StoreKind, run_virtual};
 use std::sync::Arc;
 

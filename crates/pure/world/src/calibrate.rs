@@ -11,7 +11,7 @@ use saker_assembly::{Build, BuildError};
 use saker_host::transfer::{Adaptive, ByMethod, CostTable, Method, Pacing, TransferOptions};
 use saker_host::{HostError, TransferPolicy};
 use saker_nvme::vendor_specific::{HYBRID_PAGE_BYTES, PIGGYBACK_BYTES, TRANSFER_BYTES};
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_store::Op;
 use std::collections::BTreeSet;
 use std::ops::Range;

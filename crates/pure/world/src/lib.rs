@@ -4,7 +4,6 @@
 
 pub mod calibrate;
 mod driver;
-pub mod history;
 pub mod joined;
 pub mod layers;
 mod measured;

@@ -3,7 +3,7 @@
 use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_host::TransferOptions;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_sim::{Rng, Seed};
 use saker_world::{Job, Op, RunResult, StoreKind, run_virtual};
 

@@ -8,7 +8,7 @@ use saker_host::{ConnectOptions, Connection, Driver, KvQueue, TransferOptions};
 use saker_nvme::Key;
 use saker_nvme::group::{Form, Op, Packer};
 use saker_nvme::kv::StoreOptions;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_sim::{Duration, Rng, Seed};
 use saker_world::Clocked;
 use std::collections::BTreeMap;

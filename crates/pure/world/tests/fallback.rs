@@ -12,7 +12,7 @@ use saker_host::{
 };
 use saker_nvme::Key;
 use saker_nvme::vendor_specific::Methods;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_world::Inline;
 
 const PATIENCE: Patience = Patience { polls_max: 100_000 };

@@ -10,7 +10,7 @@ use saker_link::{DmaRegion, PAGE_BYTES};
 use saker_nvme::group::{Form, GroupCommand, Op, Packer, PairAddress, write_vector};
 use saker_nvme::vendor_specific::Methods;
 use saker_nvme::{Key, Status};
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_world::Inline;
 
 const PATIENCE: Patience = Patience { polls_max: 100_000 };

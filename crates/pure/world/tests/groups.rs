@@ -3,8 +3,8 @@
 use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_host::TransferOptions;
+use saker_profile::Profile;
 use saker_sim::Seed;
-use saker_sim::profile::Profile;
 use saker_world::{Job, Op, RunResult, StoreKind, run_virtual};
 
 fn key(n: u64) -> Vec<u8> {

@@ -4,8 +4,8 @@ use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_engine::{LsmConfig, TreeConfig};
 use saker_host::TransferOptions;
+use saker_profile::Profile;
 use saker_sim::Duration;
-use saker_sim::profile::Profile;
 use saker_world::{Job, Op, RunResult, StoreKind, run_virtual};
 
 fn build(write_buffer_bytes: u64) -> Build {

@@ -8,7 +8,7 @@ use saker_host::{
     KvError, KvStoreClient, Patience, ScanOptions, ScanOrder,
 };
 use saker_nvme::{Key, Status};
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_sim::{Rng, Seed};
 use saker_world::{Clocked, Inline};
 use std::collections::BTreeMap;

@@ -4,8 +4,8 @@ use saker_assembly::Build;
 use saker_assembly::port;
 use saker_engine::EngineKind;
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, KvStoreClient, TransferOptions};
+use saker_profile::Profile;
 use saker_sim::Seed;
-use saker_sim::profile::Profile;
 use saker_world::{Clocked, Inline, Job, Op, StoreKind, run_virtual};
 
 fn build(name: &str) -> Build {

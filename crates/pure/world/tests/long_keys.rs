@@ -13,8 +13,8 @@ use saker_long_keys::{KeyDigest, NarrowDigest};
 use saker_nvme::group::Packer;
 use saker_nvme::vendor_specific::{IndirectCommand, IndirectOp, Methods};
 use saker_nvme::{Key, Status};
+use saker_profile::Profile;
 use saker_sim::Seed;
-use saker_sim::profile::Profile;
 use saker_world::{Clocked, Inline};
 use std::collections::BTreeMap;
 

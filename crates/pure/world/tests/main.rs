@@ -6,7 +6,6 @@ mod dispatch;
 mod fallback;
 mod gather;
 mod groups;
-mod history;
 mod host_device;
 mod host_side;
 mod iterators;

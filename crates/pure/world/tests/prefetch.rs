@@ -4,7 +4,7 @@ use saker_assembly::Build;
 use saker_assembly::port;
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, Patience};
 use saker_nvme::Key;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_sim::{Rng, Seed};
 use saker_world::Clocked;
 

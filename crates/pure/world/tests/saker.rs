@@ -2,8 +2,8 @@
 
 use saker_assembly::Build;
 use saker_host::{CacheOptions, CachePolicy, TransferOptions};
+use saker_profile::Profile;
 use saker_sim::Seed;
-use saker_sim::profile::Profile;
 use saker_world::{Job, Op, StoreKind, run_virtual};
 
 fn job(threads: usize, depth: u16, operations: Vec<Op>) -> Job {

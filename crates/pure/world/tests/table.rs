@@ -5,7 +5,7 @@ use saker_assembly::port;
 use saker_host::group::{Form, Op};
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, Patience};
 use saker_nvme::Key;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_world::Clocked;
 
 const PATIENCE: Patience = Patience { polls_max: 1_000_000 };

@@ -4,8 +4,8 @@
 use saker_assembly::Build;
 use saker_device::{EngineKind, NamespaceConfig};
 use saker_flash::nand::Shape;
+use saker_profile::{Media, Profile};
 use saker_segment_store::Geometry;
-use saker_sim::profile::{Media, Profile};
 use saker_sim::{Rng, Seed};
 use saker_world::{Job, Op, Prepared, Running};
 

@@ -11,7 +11,7 @@ use saker::{NamespaceConfig, NamespaceKind, profile_named};
 use saker_assembly::{Build, BuildError};
 use saker_device::{EngineKind, Settings};
 use saker_host::{CacheOptions, HostError};
-use saker_sim::profile::{Profile, ProfileError};
+use saker_profile::{Profile, ProfileError};
 use saker_workload::WorkloadError;
 use saker_workload::records::RecordSet;
 use saker_world::{RunResult, StoreKind};

@@ -4,7 +4,7 @@ use crate::pairs::key;
 use crate::{Outcome, verdict};
 use saker_assembly::Build;
 use saker_host::TransferOptions;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_world::{Job, Op, StoreKind, run_virtual};
 
 const PAIRS: u64 = 1_000_000;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use saker_sim::profile::{Profile, ProfileError, Row};
+use saker_profile::{Profile, ProfileError, Row};
 use serde_json::{Value, json};
 
 use crate::args::profile::{Action, ProfileArgs};

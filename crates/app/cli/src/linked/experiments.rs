@@ -3,17 +3,17 @@
 use saker::{EngineKind, Kv, KvCache, RetentionOptions};
 use saker_bench::db::{DbOptions, db_on_url};
 use saker_bench::{BenchReport, RealOptions, in_virtual, on_url};
+use saker_history::Setup;
 use saker_host::transfer::Adaptive;
 use saker_host::{Method, Pacing, TransferPolicy};
 use saker_lab::rig::Cell;
 use saker_lab::run::{self as lab, Progress};
 use saker_lab::settings::setting;
 use saker_lab::{Experiment, LabError, Settings};
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_workload::kv_cache::KvCacheLoad;
 use saker_workload::tpcc::Tpcc;
 use saker_workload::{Suite, SuiteOptions};
-use saker_world::history::Setup;
 
 use super::opened::refused;
 use super::ycsb;

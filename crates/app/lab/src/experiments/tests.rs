@@ -113,7 +113,7 @@ fn plans_are_sound_and_their_profiles_exist() {
     for plan in ALL.iter().map(Entry::plan) {
         assert!(!plan.title.is_empty() && !plan.source.is_empty(), "{}", plan.id);
         for name in &plan.profiles {
-            assert!(saker_sim::profile::Profile::builtin(name).is_ok(), "{}: {name}", plan.id);
+            assert!(saker_profile::Profile::builtin(name).is_ok(), "{}: {name}", plan.id);
         }
         assert!(plan.default_scale >= 1 && plan.operations >= 1, "{}", plan.id);
     }

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::rig::{Cell, stores};
     use saker_host::Method;
-    use saker_sim::profile::Profile;
+    use saker_profile::Profile;
     use saker_workload::Suite;
 
     fn point(cell: &Cell) -> Point {

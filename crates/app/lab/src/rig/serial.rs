@@ -7,9 +7,9 @@ use saker_device::{Attachment, Costs, Device, timings};
 use saker_flash::Flash;
 use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, Patience, TransferOptions};
 use saker_link::Traffic;
+use saker_profile::Profile;
 use saker_segment_store::{PageBuffer, PageBufferMemory};
 use saker_sim::Duration;
-use saker_sim::profile::Profile;
 use saker_world::Clocked;
 
 const PATIENCE: Patience = Patience { polls_max: 100_000_000 };

@@ -5,7 +5,7 @@ use crate::rig::complete;
 use saker_assembly::Build;
 use saker_host::{Method, Pacing, TransferOptions, TransferPolicy};
 use saker_nvme::Key;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_workload::{Operation, Plan, Suite, SuiteOptions};
 use saker_world::{Job, Op, RunResult, StoreKind, run_virtual};
 

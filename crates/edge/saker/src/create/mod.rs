@@ -12,7 +12,7 @@ use crate::profiles::profile_for_image;
 use saker_assembly::Build;
 use saker_device::{EngineKind, NamespaceConfig, Settings};
 use saker_flash::nand::Shape;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use std::path::Path;
 
 /// Attempts at a size that holds all namespaces: more flash may mean larger superblocks.

@@ -50,8 +50,8 @@ pub use tcp::TcpPlace;
 use saker_device::{EngineKind, Settings, Typed};
 use saker_flash::FaultPlan;
 use saker_host::{CacheOptions, CachePolicy};
+use saker_profile::Profile;
 use saker_sim::Chance;
-use saker_sim::profile::Profile;
 use std::collections::BTreeSet;
 
 const NO_TIMING: &str = "write off or real; virtual time is for `saker compare` and `saker reproduce`";

@@ -12,8 +12,9 @@ use saker_flash::page_map::PageMap;
 use saker_link::{DmaSpace, Sqe};
 use saker_nvme::Status;
 use saker_nvme::nvm::{BlockRange, NvmCommand};
+use saker_profile::TimedOp;
 use saker_segment_store::Step;
-use saker_sim::{Meter, TimedOp};
+use saker_sim::Meter;
 
 /// Blocks that a Verify looks at in one step: each needs its page, and pages of a step are in memory together.
 const VERIFIED_AT_ONCE: u32 = 64;

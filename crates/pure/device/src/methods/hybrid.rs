@@ -9,7 +9,7 @@ use saker_nvme::vendor_specific::{
     Fragment, HYBRID_PAGE_BYTES, HybridStore, Methods, parts_sum, tail_commands,
 };
 use saker_nvme::{KvCommand, Sqe, Status};
-use saker_sim::profile::Transfer;
+use saker_profile::Transfer;
 
 pub struct Hybrid;
 

@@ -21,8 +21,8 @@ use saker_link::{BarBuffer, DeviceSq, DmaSpace};
 use saker_nvme::kv::StoreOptions;
 use saker_nvme::vendor_specific::Methods;
 use saker_nvme::{Key, Sqe, Status};
+use saker_profile::Transfer;
 use saker_sim::Duration;
-use saker_sim::profile::Transfer;
 use std::fmt::Debug;
 
 /// A command of a KV namespace, and what its method may need.

@@ -9,7 +9,7 @@ use saker_nvme::vendor_specific::{
     Fragment, Methods, PIGGYBACK_BYTES, PiggybackStore, TRANSFER_BYTES, parts_sum,
 };
 use saker_nvme::{Key, Sqe, Status};
-use saker_sim::profile::Transfer;
+use saker_profile::Transfer;
 
 pub struct Piggyback;
 

@@ -1,6 +1,6 @@
 //! The modelled cores that execute commands and background work.
 
-use saker_sim::profile::Dispatch;
+use saker_profile::Dispatch;
 use saker_sim::{Class, Duration, Instant, Lanes};
 
 /// Work for a core.

@@ -7,8 +7,9 @@ use saker_engine::KeyCost;
 use saker_flash::Timings;
 use saker_flash::nand::{FourParameter, NandModel};
 use saker_link::{Cqe, DmaSpace, PAGE_BYTES, Sqe};
-use saker_sim::profile::{Dispatch, Media, Profile};
-use saker_sim::{CpuPrices, Duration, OpTimes};
+use saker_profile::OpTimes;
+use saker_profile::{Dispatch, Media, Profile};
+use saker_sim::{CpuPrices, Duration};
 use std::sync::Arc;
 
 /// Bytes of an entry, of a completion and of a page.

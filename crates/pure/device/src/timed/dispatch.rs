@@ -3,7 +3,7 @@
 use super::cores::Work;
 use super::{Event, Id, Timed};
 use crate::device::Device;
-use saker_sim::profile::Dispatch;
+use saker_profile::Dispatch;
 
 impl Device<Timed> {
     /// The dispatcher hands a command out. What it names counts from now on, though its data is still to come.

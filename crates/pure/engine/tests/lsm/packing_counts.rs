@@ -6,8 +6,8 @@ use crate::ordered::bench::{OWNER, scale};
 use saker_engine::{Condition, Context, Engine, Inspect, LsmConfig, LsmStore, Packing, Source, SourceError};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemCells};
+use saker_profile::Profile;
 use saker_segment_store::{Geometry, PageAddr, PageBuffer, PageHeader, SegmentStore, Step, Stream};
-use saker_sim::profile::Profile;
 use saker_sim::{Class, Free, Rng, Seed};
 
 /// Shorter values come in commands (section 4.1: threshold1).

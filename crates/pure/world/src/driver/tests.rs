@@ -5,7 +5,7 @@ use crate::measured::Measured;
 use crate::result::{Job, RunResult};
 use saker_assembly::Build;
 use saker_host::TransferOptions;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_sim::{Duration, Instant, OVERTAKERS_MAX};
 use saker_store::{
     BackgroundJob, Completed, Completions, Doorbells, JobId, JobKind, KvStore, Lane, Op, Order, Outcome,

@@ -4,7 +4,6 @@ mod rows;
 
 use super::host_kv::{block_depth, medium_of};
 use super::{DiskStore, HostStore};
-use crate::history::cut;
 use crate::joined::Clocked;
 use crate::result::Job;
 use rows::{check, run};
@@ -14,9 +13,9 @@ use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash};
 use saker_host::host_kv::{self, Answer, HostKv, Work};
 use saker_host::{ConnectOptions, Connection, Driver as _, TransferOptions};
+use saker_profile::Profile;
 use saker_segment_store::Geometry;
 use saker_sim::Rng;
-use saker_sim::profile::Profile;
 use saker_store::{KvStore, Lane, Op, Outcome, Share, Submitted};
 
 /// The engines that land a group as one record.
@@ -79,7 +78,7 @@ fn a_cut_of_a_device_leaves_each_batch_whole_or_not_at_all() {
             build.faults = FaultPlan { seed, cut_at: cuts(seed), ..build.faults };
             let mut store = DiskStore::timed(&build, &[job()], None).expect("connects");
             let left = run(&mut store, seed, |store| store.device().flash().is_powered());
-            let flash = cut(store.device().flash(), &build, seed, Some(timings(&build.profile)));
+            let flash = build.after_cut(store.device().flash(), seed, Some(timings(&build.profile)));
             let mut store = DiskStore::on(booted(flash, &build), &build, &job(), false).expect("connects");
             let mut lane = store.open_lane().expect("the first");
             let least = if capacitor { &left.acknowledged } else { &left.flushed };
@@ -130,7 +129,7 @@ fn a_cut_leaves_a_host_store_each_batch_whole_or_not_at_all() {
             build.faults = FaultPlan { seed, cut_at: cuts(seed), ..build.faults };
             let mut store = HostStore::timed(&build, &job()).expect("connects");
             let left = run(&mut store, seed, |store| store.device().flash().is_powered());
-            let flash = cut(store.device().flash(), &build, seed, Some(timings(&build.profile)));
+            let flash = build.after_cut(store.device().flash(), seed, Some(timings(&build.profile)));
             assert!(left.batches > 0, "{engine:?}, seed {seed}");
             let (mut store, mut below) = reopened(booted(flash, &build), &build);
             check(&left, &left.flushed, |key| host_get(&mut store, &mut below, key));

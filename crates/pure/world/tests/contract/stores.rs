@@ -6,7 +6,7 @@ use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_engine::Settings;
 use saker_host::TransferOptions;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_world::Job;
 use saker_world::stores::{DiskStore, GroupLimits, HostStore, SessionStore};
 

@@ -2,7 +2,7 @@
 
 use saker_host::transfer::{Auto, ByMethod, CostTable, Method, Objective};
 use saker_host::{Pacing, TransferPolicy};
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_world::calibrate::{Load, calibrate, measure, response};
 
 fn profile(name: &str) -> Profile {

@@ -11,7 +11,7 @@ use saker_host::{
 use saker_link::Traffic;
 use saker_nvme::kv::StoreOptions;
 use saker_nvme::{Key, Sqe, Status};
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_world::{Clocked, Inline};
 
 const TURNS_MAX: u64 = 1_000_000;

@@ -5,8 +5,8 @@ use saker_assembly::Build;
 use saker_device::Part;
 use saker_host::{Method, Pacing, TransferOptions};
 use saker_nvme::Status;
+use saker_profile::Profile;
 use saker_sim::Duration;
-use saker_sim::profile::Profile;
 use saker_world::{Job, Op, RunResult, StoreKind, run_virtual};
 
 fn job(bytes: usize, count: u32, transfer: TransferOptions) -> Job {

@@ -6,7 +6,7 @@ use saker_assembly::Build;
 use saker_host::transfer::{Auto, Objective};
 use saker_host::{Method, Pacing, TransferOptions, TransferPolicy};
 use saker_link::Rule;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_workload::{Suite, SuiteOptions};
 use saker_world::calibrate::{Load, calibrate_at};
 use saker_world::{Job, Op, RunResult, StoreKind, run_virtual};

@@ -6,7 +6,7 @@ use saker_device::NamespaceConfig;
 use saker_host::RawData;
 use saker_nvme::Status;
 use saker_nvme::nvm::{self, BlockRange};
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_world::{Clocked, Inline};
 
 /// Largest transfer that Identify Controller allows.

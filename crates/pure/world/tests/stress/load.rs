@@ -6,8 +6,8 @@ use saker_assembly::Build;
 use saker_host::RawData;
 use saker_nvme::kv::{self, StoreOptions};
 use saker_nvme::{Key, Sqe};
+use saker_profile::Profile;
 use saker_sim::Seed;
-use saker_sim::profile::Profile;
 use saker_world::Clocked;
 
 const IN_FLIGHT: usize = rig::DEPTH as usize;

@@ -15,8 +15,8 @@ use saker_host::{ConnectOptions, Connection, Driver, KvQueue, Patience, RawData}
 use saker_link::{DmaSpace, Placement, Sqe};
 use saker_nvme::Status;
 use saker_nvme::vendor_specific::Methods;
+use saker_profile::Profile;
 use saker_segment_store::{Geometry, PageBuffer, PageBufferMemory};
-use saker_sim::profile::Profile;
 use saker_world::{Clocked, Inline};
 
 /// The KV namespace.

@@ -1,7 +1,7 @@
 //! Arguments of `saker bench history`.
 
 use clap::{Args, ValueEnum};
-use saker_world::history::Side;
+use saker_history::Side;
 
 use super::{BenchArgs, PhaseChoice, Switch};
 

@@ -3,7 +3,7 @@
 use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::report::Point;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use serde::Deserialize;
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use crate::error::LabError;
 use crate::report::Point;
 use crate::rig::{Cell, Stored, add_metrics, stores};
 use saker_host::{Method, Pacing};
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use serde_json::json;
 
 /// Stores of a run that is not judged: times of equal stores are equal.

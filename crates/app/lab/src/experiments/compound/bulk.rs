@@ -10,7 +10,7 @@ use saker_host::group::{Form, Op};
 use saker_host::{BulkBuffer, HostError};
 use saker_link::Rule;
 use saker_nvme::Key;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use serde::Deserialize;
 use serde_json::json;
 

@@ -12,7 +12,7 @@ use saker_link::{DmaRegion, PAGE_BYTES, Rule};
 use saker_nvme::group::{Form, Op, Packer, PairAddress, payload_bytes};
 use saker_nvme::kv::StoreOptions;
 use saker_nvme::{Key, Status};
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use serde::Deserialize;
 use serde_json::json;
 use std::fmt::Write as _;

@@ -9,7 +9,7 @@ use crate::report::Point;
 use saker_host::group::Op;
 use saker_nvme::Key;
 use saker_nvme::group::payload_bytes;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use serde::Deserialize;
 use serde_json::json;
 use std::fmt::Write as _;

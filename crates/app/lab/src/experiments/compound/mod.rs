@@ -12,7 +12,7 @@ use crate::error::LabError;
 use crate::rig::Serial;
 use saker_host::Condition;
 use saker_host::group::{Form, Op};
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 
 /// Flash of a run.
 const FLASH_BYTES: u64 = 1 << 30;

@@ -6,7 +6,7 @@ use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
 use saker_host::group::Op;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use serde::Deserialize;
 use serde_json::json;
 

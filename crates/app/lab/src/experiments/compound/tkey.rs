@@ -10,7 +10,7 @@ use saker_device::DeviceConfig;
 use saker_host::connect::KvQueueOptions;
 use saker_host::{ConnectOptions, Connection, Driver, HostError, KvQueue, Patience, RawData};
 use saker_nvme::{Key, Status, nvm};
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_world::Clocked;
 use serde::Deserialize;
 use serde_json::json;

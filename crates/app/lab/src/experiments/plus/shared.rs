@@ -2,7 +2,7 @@
 
 use super::timed::{Case, Cell, Conditioned, Ran, conditioned};
 use crate::error::LabError;
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Prepared devices that are kept: each has as much memory as its flash.

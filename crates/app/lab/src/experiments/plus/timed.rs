@@ -10,8 +10,8 @@ use saker_engine::hash_ftl::config::PLUS_GRAIN_BYTES;
 use saker_engine::hash_ftl::record::HEAD_BYTES;
 use saker_flash::nand::Shape;
 use saker_host::TransferOptions;
+use saker_profile::{Media, Profile};
 use saker_segment_store::Geometry;
-use saker_sim::profile::{Media, Profile};
 use saker_workload::{Distribution, KeySpace, Operation, Plan, Suite, SuiteOptions, ValueSource};
 use saker_world::{Job, Op, Prepared, RunResult, Running};
 

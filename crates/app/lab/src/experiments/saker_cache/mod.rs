@@ -10,7 +10,7 @@ use crate::error::LabError;
 use crate::rig;
 use saker_assembly::Build;
 use saker_host::{CacheOptions, CachePolicy};
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_world::{Job, RunResult, StoreKind, run_virtual};
 
 /// Writes of a container (section 4).

@@ -13,7 +13,7 @@ use saker_link::DeviceSq;
 use saker_nvme::Status;
 use saker_nvme::vendor_specific::opcode::STORE_INLINE;
 use saker_nvme::vendor_specific::{InlineStore, Methods};
-use saker_sim::profile::Transfer;
+use saker_profile::Transfer;
 
 pub struct Inline;
 

@@ -6,7 +6,7 @@ use crate::report::Point;
 use crate::rig::{Cell, add_metrics, stores};
 use saker_flash::packing::{Arrival, BufferShape};
 use saker_host::Method;
-use saker_sim::profile::{Media, Profile};
+use saker_profile::{Media, Profile};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 

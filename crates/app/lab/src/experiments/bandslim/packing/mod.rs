@@ -16,7 +16,7 @@ mod workload;
 use crate::report::Point;
 use clock::{Clock, Times};
 use saker_flash::packing::{Arrival, Block, BufferShape, Packing};
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use serde_json::{Value, json};
 
 /// A policy of the paper or our own.

@@ -13,7 +13,7 @@ use saker_assembly::Build;
 use saker_device::{EngineKind, Settings};
 use saker_engine::lsm::settings::asking_for;
 use saker_host::{Pacing, TransferOptions, TransferPolicy};
-use saker_sim::profile::Profile;
+use saker_profile::Profile;
 use saker_world::{Job, Op, StoreKind, run_virtual};
 
 /// Bytes of keys: BandSlim's.

@@ -5,7 +5,6 @@ use super::HistoryError;
 use super::script::{Step, Subject};
 use super::small::{EXTENT_BYTES, Setup};
 use super::tale::{Counters, MediaOps, Outcomes, Tale};
-use crate::joined::Clocked;
 use saker_assembly::port;
 use saker_device::NamespaceKind;
 use saker_engine::EngineConfig;
@@ -13,6 +12,7 @@ use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{Answer, BlockSegments, HostKv, KvBlockQueue, Op, Outcome, Ticket, Work};
 use saker_host::{ConnectOptions, Connection, Driver as _, ProtocolError};
 use saker_sim::{CpuMeter, CpuPrices, Digest};
+use saker_world::Clocked;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Operations in flight.

@@ -6,9 +6,9 @@ use saker_device::{EngineKind, NamespaceConfig};
 use saker_engine::{EngineConfig, Settings};
 use saker_flash::FaultPlan;
 use saker_flash::nand::Shape;
+use saker_profile::Profile;
 use saker_segment_store::Geometry;
 use saker_sim::Chance;
-use saker_sim::profile::Profile;
 
 /// What a history is told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! Seeded histories of operations, told in digests and counters: two programs that behave alike tell the same, so a change of
 //! code that is to change nothing is checked by them (`cargo xtask baseline`).
 //!
-//! One script (`history/script.rs`) runs on three sides: DiskKV in virtual time, HostKV in virtual time, and the engine alone over
+//! One script (`script.rs`) runs on three sides: DiskKV in virtual time, HostKV in virtual time, and the engine alone over
 //! flash that keeps no time, as the contract suites drive it. Flash is so small that every mechanism of an engine is at work.
+#![forbid(unsafe_code)]
 
 mod bare;
 mod cuts;
@@ -13,8 +14,6 @@ mod script;
 mod small;
 mod tale;
 
-#[cfg(test)]
-pub(crate) use cuts::cut;
 pub use cuts::{CutTale, cut_points, tell_cut};
 pub use small::Setup;
 pub use tale::{MediaOps, Tale};

@@ -1,8 +1,8 @@
 //! Devices told by how long their operations take, and by nothing inside them: from a table (KVEMU, as compound commands
 //! used it: HotStorage'19, section 3.2), or always the same (Samsung's KV SSD emulator).
 
-use crate::Duration;
-use crate::profile::{Fixed, LatencyTable};
+use crate::{Fixed, LatencyTable};
+use saker_sim::Duration;
 
 /// An operation of such a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ fn between_sizes(points: &[[u64; 2]], at: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{Media, Profile};
+    use crate::{Media, Profile};
 
     fn times(name: &str) -> OpTimes {
         match Profile::builtin(name).unwrap().media {

@@ -3,11 +3,13 @@
 //! A profile is a TOML text. Every number is an inline table of `value`, `source` and `note`, and carries its
 //! unit in its name: `_ns`, `_ps`, `_bytes`, `_bytes_per_s`, `_percent`. No other place of the program holds a
 //! length of time.
+#![forbid(unsafe_code)]
 
 mod builtin;
 mod cost;
 mod error;
 mod geometry;
+mod latency;
 mod limits;
 mod link;
 mod media;
@@ -22,6 +24,7 @@ use serde::{Deserialize, Serialize};
 pub use cost::{Cpu, Dispatch, Firmware, Host};
 pub use error::ProfileError;
 pub use geometry::Geometry;
+pub use latency::{OpTimes, TimedOp};
 pub use limits::{Limits, Power};
 pub use link::Link;
 pub use media::{Fixed, FourParameter, LatencyTable, Media, Nand};

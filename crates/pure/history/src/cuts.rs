@@ -8,8 +8,7 @@ use super::tale::{MediaOps, Tale};
 use super::{HistoryError, Side, tell};
 use saker_assembly::Build;
 use saker_device::{Costs, Device, timings};
-use saker_flash::{FaultPlan, Flash, PowerCut, Timings};
-use saker_segment_store::{PageBuffer, PageBufferMemory, PowerHistory};
+use saker_flash::FaultPlan;
 use std::collections::BTreeSet;
 
 /// A history that was cut.
@@ -56,7 +55,7 @@ fn of_device(setup: &Setup, build: &Build, at: u64) -> Result<CutTale, HistoryEr
     script::play(&mut subject, setup);
     let (operations, outcomes) = subject.outcomes().told()?;
     let media = MediaOps::of(&subject.device().flash().stats());
-    let flash = cut(subject.device().flash(), build, setup.seed, Some(timings(&build.profile)));
+    let flash = build.after_cut(subject.device().flash(), setup.seed, Some(timings(&build.profile)));
     let mut device = Device::timed(flash, build.device_config(), attachment(), Costs::of(&build.profile));
     while !device.is_booted() {
         let Some(next) = device.next_deadline() else { return Err(HistoryError::Stuck(operations)) };
@@ -75,22 +74,10 @@ fn of_engine(setup: &Setup, build: &Build, at: u64) -> Result<CutTale, HistoryEr
     script::play(&mut subject, setup);
     let (operations, outcomes) = subject.outcomes().told()?;
     let media = MediaOps::of(&subject.flash.stats());
-    let mut subject = Bare::recover(cut(&subject.flash, build, setup.seed, None), build)?;
+    let mut subject = Bare::recover(build.after_cut(&subject.flash, setup.seed, None), build)?;
     read_all(&mut subject);
     subject.keys_from(&[], usize::MAX);
     Ok(CutTale { at, operations, outcomes, media, recovered: subject.tale(BTreeSet::new())? })
-}
-
-/// The flash as it is when power comes back.
-pub(crate) fn cut(flash: &Flash, build: &Build, seed: u64, timings: Option<Timings>) -> Flash {
-    let ring_kept = build.config.capacitor;
-    let (mut media, ring) = flash.cut(PowerCut { seed, ring_kept });
-    media.set_history(PowerHistory::Cut { ring_kept });
-    // Only bytes survive: what the ring knows it must find in its memory.
-    let geometry = &build.shape.geometry;
-    let memory = PageBufferMemory::from_bytes(ring.memory());
-    let ring = PageBuffer::new(memory, build.ring_slots(), geometry.page_bytes, geometry.oob_bytes);
-    Flash::power_on(media, ring, timings, FaultPlan::default())
 }
 
 /// Keys that a short history may have stored.

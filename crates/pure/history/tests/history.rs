@@ -1,8 +1,8 @@
 //! Histories tell the same of the same program, and something else of another one.
 
 use saker_device::EngineKind;
+use saker_history::{CutTale, Setup, Side, Tale, cut_points, tell, tell_cut};
 use saker_testing::tier;
-use saker_world::history::{CutTale, Setup, Side, Tale, cut_points, tell, tell_cut};
 
 fn setup(engine: EngineKind, side: Side) -> Setup {
     Setup::new(engine, side, 1)

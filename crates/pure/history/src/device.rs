@@ -4,7 +4,6 @@ use super::HistoryError;
 use super::payload::Payload;
 use super::script::{Step, Subject};
 use super::tale::{Counters, MediaOps, Outcomes, Tale};
-use crate::joined::Clocked;
 use saker_assembly::{Build, port};
 use saker_device::{Attachment, Device, Timed};
 use saker_host::connect::KvQueueOptions;
@@ -13,6 +12,7 @@ use saker_link::{DmaSpace, Placement};
 use saker_nvme::Key;
 use saker_nvme::kv::StoreOptions;
 use saker_nvme::vendor_specific::IteratorRange;
+use saker_world::Clocked;
 use std::collections::BTreeSet;
 
 /// Commands in flight.
