@@ -331,3 +331,22 @@ fn what_a_limit_held_up_goes_on_when_it_is_raised() {
         }
     }
 }
+
+#[test]
+fn what_may_be_stored_stays_as_much() {
+    for engine in EngineKind::ALL {
+        let mut kv = Kv::open(&url(*engine)).expect("opens");
+        put_all(&mut kv, 1);
+        let room = |kv: &mut Kv| {
+            let stats = kv.stats().expect("on this thread");
+            (stats.namespaces[0].capacity_bytes, stats.namespaces[0].fits.clone())
+        };
+        let before = room(&mut kv);
+        for setting in live(*engine) {
+            for number in [setting.range().0, setting.range().1] {
+                kv.set_setting(setting.name, &setting.written(number)).expect("live");
+                assert_eq!(room(&mut kv), before, "{} {}={number}", engine.name(), setting.name);
+            }
+        }
+    }
+}

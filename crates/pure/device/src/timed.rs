@@ -12,6 +12,7 @@ mod costs;
 mod dispatch;
 mod order;
 mod pipe;
+mod settings;
 mod traces;
 
 use crate::config::DeviceConfig;
@@ -290,21 +291,6 @@ impl Device<Timed> {
         for qid in 1..self.queues.sq_count() {
             while self.queues.fetch(qid, &mut sqe) {
                 self.begin(qid, sqe);
-            }
-        }
-    }
-
-    /// A setting has changed: commands that are blocked look again whether they are, since background work that would have told
-    /// them may not be due any more; what has become due begins.
-    fn follow_settings(&mut self) {
-        if !std::mem::take(&mut self.retuned) {
-            return;
-        }
-        for n in 0..self.namespaces.len() {
-            self.retry_blocked(n);
-            let owner = self.namespaces[n].owner();
-            if self.namespaces[n].has_debt(&self.flash.view(owner, Class::Background)) {
-                self.start_worker(n);
             }
         }
     }
