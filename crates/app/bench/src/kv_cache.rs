@@ -1,9 +1,12 @@
 //! Blocks of attention state on the device of a URL: requests ask for prefixes, get what is there, store what is not.
 
 use crate::BenchReport;
+use crate::door::{Buffers, CacheStore, carry_out};
 use saker::KvCache;
+use saker_host::HostError;
 use saker_lab::error::LabError;
 use saker_lab::report::Point;
+use saker_store::{KvStore, Lane, Op, Outcome};
 use saker_workload::kv_cache::{BlockKey, KvCacheLoad};
 use serde_json::json;
 use std::hint::black_box;
@@ -21,10 +24,14 @@ impl Moved {
     fn timed<R>(&mut self, bytes: usize, call: impl FnOnce() -> R) -> R {
         let begun = Instant::now();
         let result = call();
-        self.time += begun.elapsed();
+        self.add(bytes, begun.elapsed());
+        result
+    }
+
+    fn add(&mut self, bytes: usize, time: Duration) {
+        self.time += time;
         self.bytes += bytes as u64;
         self.calls += 1;
-        result
     }
 
     fn bytes_per_s(&self) -> f64 {
@@ -39,30 +46,23 @@ impl Moved {
     }
 }
 
+/// What was moved, and a copy of as many bytes in memory beside each read.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moves {
+    asked: Moved,
+    gets: Moved,
+    puts: Moved,
+    copies: Moved,
+}
+
 /// Runs the load. What is read is checked; a copy of as many bytes in memory is timed beside each read.
 ///
 /// # Errors
 /// [`LabError`], also for blocks that are not what was stored.
 pub fn on_url(cache: &mut KvCache, url: &str, load: &KvCacheLoad) -> Result<BenchReport, LabError> {
     let size = load.block_bytes as usize;
-    let (mut block, mut buffer, mut copy) = (vec![0; size], vec![0; size], vec![0u8; size]);
-    let (mut asked, mut gets, mut puts, mut copies) =
-        (Moved::default(), Moved::default(), Moved::default(), Moved::default());
     let begun = Instant::now();
-    for request in load.requests()? {
-        let blocks: Vec<&[u8]> = request.blocks.iter().map(AsRef::as_ref).collect();
-        let there = asked.timed(0, || cache.prefix(&blocks))?;
-        for (n, key) in request.blocks.iter().enumerate() {
-            if n < there {
-                let found = gets.timed(size, || cache.get_into(key, &mut buffer))?;
-                check(key, found, &buffer)?;
-                copies.timed(size, || black_box(&mut copy).copy_from_slice(black_box(&buffer)));
-            } else {
-                fill(key, &mut block);
-                puts.timed(size, || cache.put_if_absent(key, &block))?;
-            }
-        }
-    }
+    let Moves { asked, gets, puts, copies } = run(&mut CacheStore::new(cache, size).open_lane()?, load)?;
     let stats = cache.stats();
     let mut point = Point::at([("workload", json!("kvcache")), ("device", json!(url))]);
     point.add("requests", load.requests as f64);
@@ -78,6 +78,55 @@ pub fn on_url(cache: &mut KvCache, url: &str, load: &KvCacheLoad) -> Result<Benc
         point.add("exists_us_mean", asked.time.as_secs_f64() * 1e6 / asked.calls as f64);
     }
     Ok(BenchReport { point, traces: Vec::new(), lines: Vec::new() })
+}
+
+fn run<L: Lane<Error = HostError>>(lane: &mut L, load: &KvCacheLoad) -> Result<Moves, LabError> {
+    let size = load.block_bytes as usize;
+    let (mut buffers, mut copy) = (Buffers::default(), vec![0u8; size]);
+    let mut moves = Moves::default();
+    for request in load.requests()? {
+        let blocks = request.blocks.len();
+        let operations = request.blocks.iter().map(|key| Op::Exists(key.to_vec())).collect();
+        let asked = Op::Group { operations, flags: 0 };
+        let failures = |outcome: Outcome<'_>| outcome.failures(blocks as u32);
+        let there = blocks - moves.asked.timed(0, || carry_out(lane, &asked, failures))? as usize;
+        for (n, key) in request.blocks.iter().enumerate() {
+            buffers.key.clear();
+            buffers.key.extend_from_slice(key);
+            let op = if n < there {
+                buffers.with_key(Op::Get)
+            } else {
+                buffers.value.resize(size, 0);
+                fill(key, &mut buffers.value);
+                buffers.put()
+            };
+            if n < there {
+                read(lane, (&op, key), &mut moves, &mut copy)?;
+            } else {
+                moves.puts.timed(size, || carry_out(lane, &op, |_| ()))?;
+            }
+            buffers.back(op);
+        }
+    }
+    Ok(moves)
+}
+
+/// The read ends where its block can be seen: what is done with it then is not the read's.
+fn read<L: Lane<Error = HostError>>(
+    lane: &mut L,
+    (op, key): (&Op, &BlockKey),
+    moves: &mut Moves,
+    copy: &mut [u8],
+) -> Result<(), LabError> {
+    let begun = Instant::now();
+    let Moves { gets, copies, .. } = moves;
+    carry_out(lane, op, |outcome| {
+        let (time, block) = (begun.elapsed(), outcome.data());
+        gets.add(block.len(), time);
+        check(key, Some(block.len()).filter(|bytes| *bytes == copy.len()), block)?;
+        copies.timed(copy.len(), || black_box(&mut *copy).copy_from_slice(black_box(block)));
+        Ok(())
+    })?
 }
 
 /// The bytes of a block follow from its key: the key again and again, which a copy from elsewhere would not have.

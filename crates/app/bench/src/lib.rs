@@ -7,6 +7,7 @@ pub mod clock;
 pub mod compare;
 
 pub mod db;
+mod door;
 pub mod history;
 pub mod kv_cache;
 mod real;

@@ -1,11 +1,14 @@
 //! A workload on the device of a URL, by this machine's clock.
 
 use crate::BenchReport;
+use crate::door::{Buffers, DoorStore, carry_out, drain};
 use hdrhistogram::Histogram;
 use saker::{CacheStats, Kv};
+use saker_host::HostError;
 use saker_lab::error::LabError;
 use saker_lab::report::Point;
-use saker_workload::{Kind, Plan, Suite, SuiteOptions};
+use saker_store::{KvStore, Lane, Op, Outcome};
+use saker_workload::{Kind, Operation, Plan, Suite, SuiteOptions};
 use serde_json::json;
 use std::time::Instant;
 
@@ -50,41 +53,39 @@ pub fn on_url(kv: &mut Kv, url: &str, run: &RealOptions) -> Result<BenchReport, 
 
 /// One operation after the other. Latencies are in nanoseconds.
 fn execute(kv: &mut Kv, plan: &Plan, queued: bool) -> Result<Histogram<u64>, LabError> {
+    execute_on(&mut DoorStore::new(kv, queued).open_lane()?, plan)
+}
+
+fn execute_on<L: Lane<Error = HostError>>(lane: &mut L, plan: &Plan) -> Result<Histogram<u64>, LabError> {
     let (keys, values) = (plan.key_space()?, plan.value_source());
     let mut latency = super::latencies();
-    let mut key = vec![0; plan.key_bytes];
-    let mut value = Vec::new();
+    let mut buffers = Buffers::default();
     for operation in plan.operations()? {
-        keys.fill(operation.key, &mut key);
+        buffers.key.resize(plan.key_bytes, 0);
+        keys.fill(operation.key, &mut buffers.key);
         if operation.kind.writes_value() {
-            value.resize(operation.size as usize, 0);
-            values.fill(operation.key, operation.version, &mut value);
+            buffers.value.resize(operation.size as usize, 0);
+            values.fill(operation.key, operation.version, &mut buffers.value);
         }
+        let op = asked(&operation, &mut buffers);
         let begun = Instant::now();
-        let writes = operation.kind.writes_value();
-        if writes && queued {
-            kv.put_queued(&key, &value)?;
-        } else if writes {
-            kv.put(&key, &value)?;
-        } else if operation.kind == Kind::Delete {
-            kv.delete(&key)?;
-        } else if operation.kind == Kind::List {
-            // A scan of a device ordered by hash: so many keys from that one on, in the device's order.
-            for listed in kv.list(Some(&key)).take(operation.size as usize) {
-                listed?;
-            }
-        } else {
-            let found = kv.get(&key)?;
-            if plan.mix.delete == 0 {
-                present(found)?;
-            }
-        }
+        let is_absent = carry_out(lane, &op, |outcome| outcome == Outcome::Absent)?;
         latency.saturating_record(begun.elapsed().as_nanos() as u64);
+        if is_absent && plan.mix.delete == 0 && matches!(op, Op::Get(_)) {
+            return Err(LabError::Missing("a key of the preload".to_owned()));
+        }
+        buffers.back(op);
     }
-    kv.drain()?;
+    drain(lane)?;
     Ok(latency)
 }
 
-fn present(found: Option<Vec<u8>>) -> Result<(), LabError> {
-    found.map(drop).ok_or_else(|| LabError::Missing("a key of the preload".to_owned()))
+fn asked(operation: &Operation, buffers: &mut Buffers) -> Op {
+    match operation.kind {
+        Kind::Put | Kind::Insert => buffers.put(),
+        Kind::Delete => buffers.with_key(Op::Delete),
+        // A scan of a device ordered by hash: so many keys from that one on, in the device's order.
+        Kind::List => buffers.with_key(|from| Op::List { from, entries: operation.size, values: false }),
+        Kind::Get | Kind::Exist => buffers.with_key(Op::Get),
+    }
 }

@@ -1,9 +1,13 @@
 //! TPC-C's New-Order and Payment on the device of a URL.
 
+use crate::door::{Buffers, DoorStore, carry_out, drain};
 use crate::{BenchReport, latencies};
+use hdrhistogram::Histogram;
 use saker::{CacheStats, Kv};
+use saker_host::HostError;
 use saker_lab::error::LabError;
 use saker_lab::report::Point;
+use saker_store::{KvStore, Lane, Op, Outcome};
 use saker_workload::tpcc::{Row, Step, Tpcc};
 use serde_json::json;
 use std::time::Instant;
@@ -13,30 +17,10 @@ use std::time::Instant;
 /// # Errors
 /// [`LabError`], also for a row that is not there.
 pub fn on_url(kv: &mut Kv, url: &str, tpcc: &Tpcc, transactions: usize) -> Result<BenchReport, LabError> {
-    for row in tpcc.rows() {
-        kv.put_queued(&row.key_bytes(), &value(&row))?;
-    }
-    kv.drain()?;
+    store_all(kv, tpcc)?;
     let mut latency = latencies();
-    let (mut reads, mut writes) = (0u64, 0u64);
     let begun = Instant::now();
-    for transaction in tpcc.transactions().take(transactions) {
-        let started = Instant::now();
-        for step in transaction.steps {
-            match step {
-                Step::Read(row) => {
-                    let found = kv.get(&row.key_bytes())?;
-                    found.ok_or_else(|| LabError::Missing(format!("{:?} {:016x}", row.table, row.key)))?;
-                    reads += 1;
-                }
-                Step::Write(row) => {
-                    kv.put(&row.key_bytes(), &value(&row))?;
-                    writes += 1;
-                }
-            }
-        }
-        latency.saturating_record(started.elapsed().as_nanos() as u64);
-    }
+    let (reads, writes) = run(&mut DoorStore::new(kv, false).open_lane()?, tpcc, transactions, &mut latency)?;
     let elapsed = begun.elapsed().as_secs_f64();
     let mut point = Point::at([
         ("workload", json!("tpcc")),
@@ -58,8 +42,67 @@ pub fn on_url(kv: &mut Kv, url: &str, tpcc: &Tpcc, transactions: usize) -> Resul
     Ok(BenchReport { point, traces: Vec::new(), lines: Vec::new() })
 }
 
-fn value(row: &Row) -> Vec<u8> {
-    vec![row.table as u8; row.value_bytes() as usize]
+fn store_all(kv: &mut Kv, tpcc: &Tpcc) -> Result<(), LabError> {
+    let mut lane = DoorStore::new(kv, true).open_lane()?;
+    let mut buffers = Buffers::default();
+    for row in tpcc.rows() {
+        write(&mut lane, &row, &mut buffers)?;
+    }
+    drain(&mut lane)
+}
+
+/// Reads and writes of so many transactions.
+fn run<L: Lane<Error = HostError>>(
+    lane: &mut L,
+    tpcc: &Tpcc,
+    transactions: usize,
+    latency: &mut Histogram<u64>,
+) -> Result<(u64, u64), LabError> {
+    let (mut reads, mut writes) = (0, 0);
+    let mut buffers = Buffers::default();
+    for transaction in tpcc.transactions().take(transactions) {
+        let started = Instant::now();
+        for step in transaction.steps {
+            match step {
+                Step::Read(row) => {
+                    read(lane, &row, &mut buffers)?;
+                    reads += 1;
+                }
+                Step::Write(row) => {
+                    write(lane, &row, &mut buffers)?;
+                    writes += 1;
+                }
+            }
+        }
+        latency.saturating_record(started.elapsed().as_nanos() as u64);
+    }
+    Ok((reads, writes))
+}
+
+fn read<L: Lane<Error = HostError>>(lane: &mut L, row: &Row, buffers: &mut Buffers) -> Result<(), LabError> {
+    name(row, buffers);
+    let op = buffers.with_key(Op::Get);
+    let is_absent = carry_out(lane, &op, |outcome| outcome == Outcome::Absent)?;
+    buffers.back(op);
+    if is_absent {
+        return Err(LabError::Missing(format!("{:?} {:016x}", row.table, row.key)));
+    }
+    Ok(())
+}
+
+fn write<L: Lane<Error = HostError>>(lane: &mut L, row: &Row, buffers: &mut Buffers) -> Result<(), LabError> {
+    name(row, buffers);
+    buffers.value.clear();
+    buffers.value.resize(row.value_bytes() as usize, row.table as u8);
+    let op = buffers.put();
+    carry_out(lane, &op, |_| ())?;
+    buffers.back(op);
+    Ok(())
+}
+
+fn name(row: &Row, buffers: &mut Buffers) {
+    buffers.key.clear();
+    buffers.key.extend_from_slice(&row.key_bytes());
 }
 
 #[cfg(test)]

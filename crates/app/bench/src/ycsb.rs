@@ -1,5 +1,6 @@
 //! YCSB: a load phase, a run phase, one client, and the lines that YCSB reports.
 
+use crate::door::{self, Buffers, DoorLane, DoorStore};
 use hdrhistogram::Histogram;
 use saker::Kv;
 use saker_host::KvClient;
@@ -8,7 +9,8 @@ use saker_lab::report::Point;
 use saker_lab::rig::Serial;
 use saker_nvme::Key;
 use saker_profile::Profile;
-use saker_workload::{Kind, Operation, Plan};
+use saker_store::{KvStore, Op, Outcome, Refusal};
+use saker_workload::{Kind, Operation, Plan, ValueSource};
 use saker_world::Clocked;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -32,53 +34,34 @@ pub enum Phases {
 
 /// What YCSB is run on, with its clock.
 pub trait Client {
-    /// Stores a value.
+    /// Carries an operation out. Whether it found something; what is read is read as a whole.
     ///
     /// # Errors
     /// [`LabError`].
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), LabError>;
-    /// Whether there is a value; it is read.
-    ///
-    /// # Errors
-    /// [`LabError`].
-    fn get(&mut self, key: &[u8]) -> Result<bool, LabError>;
-    /// Reads so many keys from `key` on, in the device's order, each with its value as YCSB's scans do.
-    ///
-    /// # Errors
-    /// [`LabError`].
-    fn scan(&mut self, key: &[u8], entries: u32) -> Result<(), LabError>;
+    fn carry_out(&mut self, op: &Op) -> Result<bool, LabError>;
     /// Nanoseconds since some moment.
     fn now_ns(&mut self) -> u64;
 }
 
 /// A device by this machine's clock.
 pub struct OnUrl<'a> {
-    kv: &'a mut Kv,
+    lane: DoorLane<&'a mut Kv>,
     begun: Instant,
 }
 
 impl<'a> OnUrl<'a> {
     /// On that device.
-    pub fn new(kv: &'a mut Kv) -> Self {
-        Self { kv, begun: Instant::now() }
+    ///
+    /// # Errors
+    /// [`LabError`].
+    pub fn new(kv: &'a mut Kv) -> Result<Self, LabError> {
+        Ok(Self { lane: DoorStore::new(kv, false).open_lane()?, begun: Instant::now() })
     }
 }
 
 impl Client for OnUrl<'_> {
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), LabError> {
-        Ok(self.kv.put(key, value)?)
-    }
-
-    fn get(&mut self, key: &[u8]) -> Result<bool, LabError> {
-        Ok(self.kv.get(key)?.is_some())
-    }
-
-    fn scan(&mut self, key: &[u8], entries: u32) -> Result<(), LabError> {
-        let keys: Result<Vec<_>, _> = self.kv.list(Some(key)).take(entries as usize).collect();
-        for key in keys? {
-            self.kv.get(&key)?;
-        }
-        Ok(())
+    fn carry_out(&mut self, op: &Op) -> Result<bool, LabError> {
+        door::carry_out(&mut self.lane, op, |outcome| outcome != Outcome::Absent)
     }
 
     fn now_ns(&mut self) -> u64 {
@@ -93,6 +76,15 @@ impl Virtual {
     fn client(&mut self) -> &mut KvClient<Clocked> {
         &mut self.0.client
     }
+
+    fn scan(&mut self, from: &[u8], entries: u32) -> Result<(), LabError> {
+        let from = key_of(from)?;
+        let keys: Result<Vec<_>, _> = self.client().list(Some(from)).take(entries as usize).collect();
+        for key in keys? {
+            self.client().get(&key)?;
+        }
+        Ok(())
+    }
 }
 
 fn key_of(key: &[u8]) -> Result<Key, LabError> {
@@ -100,21 +92,13 @@ fn key_of(key: &[u8]) -> Result<Key, LabError> {
 }
 
 impl Client for Virtual {
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), LabError> {
-        Ok(self.client().put(&key_of(key)?, value)?)
-    }
-
-    fn get(&mut self, key: &[u8]) -> Result<bool, LabError> {
-        Ok(self.client().get(&key_of(key)?)?.is_some())
-    }
-
-    fn scan(&mut self, key: &[u8], entries: u32) -> Result<(), LabError> {
-        let from = key_of(key)?;
-        let keys: Result<Vec<_>, _> = self.client().list(Some(from)).take(entries as usize).collect();
-        for key in keys? {
-            self.client().get(&key)?;
+    fn carry_out(&mut self, op: &Op) -> Result<bool, LabError> {
+        match op {
+            Op::Put(key, value) => self.client().put(&key_of(key)?, value).map(|()| true).map_err(Into::into),
+            Op::Get(key) => Ok(self.client().get(&key_of(key)?)?.is_some()),
+            Op::List { from, entries, .. } => self.scan(from, *entries).map(|()| true),
+            other => Err(Refusal::Unsupported(other.name()).into()),
         }
-        Ok(())
     }
 
     fn now_ns(&mut self) -> u64 {
@@ -211,27 +195,24 @@ pub fn phases(client: &mut impl Client, plan: &Plan, which: Phases) -> Result<Ve
 
 fn phase(client: &mut impl Client, plan: &Plan, name: &'static str) -> Result<Phase, LabError> {
     let (keys, values) = (plan.key_space()?, plan.value_source());
-    let (mut key, mut value) = (vec![0; plan.key_bytes], Vec::new());
+    let mut buffers = Buffers::default();
     let mut found = Phase::new(name);
     let begun = client.now_ns();
     let mut operations = plan.operations()?.peekable();
     while let Some(operation) = operations.next() {
-        keys.fill(operation.key, &mut key);
-        if operation.kind.writes_value() {
-            value.resize(operation.size as usize, 0);
-            values.fill(operation.key, operation.version, &mut value);
-        }
+        buffers.key.resize(plan.key_bytes, 0);
+        keys.fill(operation.key, &mut buffers.key);
+        fill(&values, &operation, &mut buffers);
         let started = client.now_ns();
-        execute(client, &operation, &key, &value, &mut found)?;
+        execute(client, &operation, &mut buffers, &mut found)?;
         let kind = ycsb_name(name, operation.kind);
         let modified = operations.next_if(|next| plan.read_before_put && next.kind == Kind::Put);
         found.note(kind, client.now_ns() - started);
         found.operations += 1;
         if let Some(write) = modified {
-            value.resize(write.size as usize, 0);
-            values.fill(write.key, write.version, &mut value);
+            fill(&values, &write, &mut buffers);
             let updated = client.now_ns();
-            execute(client, &write, &key, &value, &mut found)?;
+            execute(client, &write, &mut buffers, &mut found)?;
             found.note("UPDATE", client.now_ns() - updated);
             found.note("READ-MODIFY-WRITE", client.now_ns() - started);
         }
@@ -240,21 +221,29 @@ fn phase(client: &mut impl Client, plan: &Plan, name: &'static str) -> Result<Ph
     Ok(found)
 }
 
+fn fill(values: &ValueSource, operation: &Operation, buffers: &mut Buffers) {
+    if operation.kind.writes_value() {
+        buffers.value.resize(operation.size as usize, 0);
+        values.fill(operation.key, operation.version, &mut buffers.value);
+    }
+}
+
+/// Scans read so many keys in the device's order, each with its value as YCSB's do.
 fn execute(
     client: &mut impl Client,
     operation: &Operation,
-    key: &[u8],
-    value: &[u8],
+    buffers: &mut Buffers,
     found: &mut Phase,
 ) -> Result<(), LabError> {
-    match operation.kind {
-        Kind::Put | Kind::Insert => client.put(key, value),
-        Kind::List => client.scan(key, operation.size),
-        Kind::Get | Kind::Delete | Kind::Exist => {
-            found.not_found += u64::from(!client.get(key)?);
-            Ok(())
-        }
-    }
+    let op = match operation.kind {
+        Kind::Put | Kind::Insert => buffers.put(),
+        Kind::List => buffers.with_key(|from| Op::List { from, entries: operation.size, values: true }),
+        Kind::Get | Kind::Delete | Kind::Exist => buffers.with_key(Op::Get),
+    };
+    let is_there = client.carry_out(&op)?;
+    found.not_found += u64::from(!is_there && matches!(op, Op::Get(_)));
+    buffers.back(op);
+    Ok(())
 }
 
 fn ycsb_name(phase: &str, kind: Kind) -> &'static str {
@@ -306,20 +295,16 @@ mod tests {
     }
 
     impl Client for Fake {
-        fn put(&mut self, key: &[u8], _: &[u8]) -> Result<(), LabError> {
-            self.ns += 1000;
-            self.keys.insert(key.to_vec());
-            Ok(())
-        }
-
-        fn get(&mut self, key: &[u8]) -> Result<bool, LabError> {
-            self.ns += 1000;
-            Ok(self.keys.contains(key))
-        }
-
-        fn scan(&mut self, _: &[u8], entries: u32) -> Result<(), LabError> {
-            self.ns += 1000 * u64::from(entries);
-            Ok(())
+        fn carry_out(&mut self, op: &Op) -> Result<bool, LabError> {
+            self.ns += if let Op::List { entries, .. } = op { 1000 * u64::from(*entries) } else { 1000 };
+            Ok(match op {
+                Op::Put(key, _) => {
+                    self.keys.insert(key.clone());
+                    true
+                }
+                Op::Get(key) => self.keys.contains(key),
+                _ => true,
+            })
         }
 
         fn now_ns(&mut self) -> u64 {

@@ -20,6 +20,7 @@ pub mod repair;
 pub mod reproduce;
 pub mod scan;
 pub mod serve;
+pub mod set;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -117,6 +118,8 @@ pub enum Command {
     Conform(conform::ConformArgs),
     /// Show what the device says of itself
     Info(info::InfoArgs),
+    /// Change settings of a device that is being served, while it is
+    Set(set::SetArgs),
     /// Show the timing profiles and where their numbers come from
     Profile(profile::ProfileArgs),
 }

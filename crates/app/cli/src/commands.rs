@@ -20,6 +20,7 @@ pub mod repair;
 pub mod reproduce;
 pub mod scan;
 pub mod serve;
+pub mod set;
 mod target;
 mod walk;
 

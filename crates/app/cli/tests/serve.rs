@@ -355,3 +355,60 @@ fn expect_panic(mut child: Child, kind: &str) {
         "{kind}: {text}"
     );
 }
+
+/// What a command says when it refuses, with its exit code.
+fn refused(args: &[&str]) -> (Option<i32>, String) {
+    let output = saker().args(args).output().unwrap();
+    assert!(!output.status.success() && output.stdout.is_empty(), "{args:?}");
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn settings_change_while_a_device_is_served_and_info_shows_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let image = directory.path().join("disk.img").display().to_string();
+    let packing = ["--set", "packing=backfill", "--set", "min_blob_size=64"];
+    let create = ["create", &image, "--size", "64MiB", "--profile", "tiny", "--engine", "lsm"];
+    run(&[&create[..], &packing].concat());
+    let target = Target::start(&["--image", &image, "--listen", "127.0.0.1:0"]);
+    let (device, set) = (["--device", &target.url], ["set", "slowdown=off", "bloom_bits_per_key=5"]);
+    run(&[&set[..], &device].concat());
+    let row = |text: &str, name: &str| {
+        let row =
+            text.lines().find(|line| line.starts_with(&format!("settings.{name} "))).unwrap().to_owned();
+        row.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
+    };
+    let info = run(&[&["info"][..], &device].concat());
+    assert_eq!([row(&info, "slowdown"), row(&info, "bloom_bits_per_key")], ["off (live)", "5 (live)"]);
+    assert_eq!([row(&info, "packing"), row(&info, "min_blob_size")], ["backfill (kept)", "64 (stored)"]);
+    assert_eq!(row(&info, "max_write_buffer_number"), "2 (at open)");
+    let json = run(&[&["set", "slowdown=on", "--json"][..], &device].concat());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["schema"], &json["settings"]["slowdown"]), (&"saker.set.v1".into(), &"on".into()));
+    for (asked, what) in [
+        (
+            "write_buffer_size=1MiB",
+            "setting `write_buffer_size` is chosen when the device is opened; change one of",
+        ),
+        ("min_blob_size=128", "setting `min_blob_size` is chosen when a namespace is made; change one of"),
+        ("weight=1", "engine lsm has no setting `weight`; change one of level0_file_num_compaction_trigger"),
+        ("slowdown=perhaps", "setting `slowdown=perhaps`; write on or off"),
+        ("bloom_bits_per_key=65", "setting `bloom_bits_per_key=65`; write 0 to 64"),
+        ("slowdown", "`slowdown` changes no setting; write it as NAME=VALUE"),
+    ] {
+        let (code, told) = refused(&[&["set", asked][..], &device].concat());
+        assert!(code == Some(2) && told.contains(what) && told.lines().count() == 1, "{told}");
+    }
+    target.signal("-TERM");
+    drop(target);
+    // What is live is forgotten, what is kept is not; and a device of one command is not asked.
+    let file = format!("file:{image}");
+    let info: serde_json::Value = serde_json::from_str(&run(&["info", "--json", "--device", &file])).unwrap();
+    let settings = &info["info"]["settings"];
+    assert_eq!(settings["bloom_bits_per_key"], serde_json::json!({ "value": "10", "kind": "live" }));
+    assert_eq!(settings["packing"], serde_json::json!({ "value": "backfill", "kind": "kept" }));
+    for device in [&file[..], "mem:?engine=lsm"] {
+        let (code, told) = refused(&["set", "slowdown=off", "--device", device]);
+        assert!(code == Some(2) && told.contains("put the setting in the URL"), "{told}");
+    }
+}

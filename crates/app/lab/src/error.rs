@@ -6,6 +6,7 @@ use saker_history::HistoryError;
 use saker_host::HostError;
 use saker_profile::ProfileError;
 use saker_workload::WorkloadError;
+use saker_world::Refusal;
 use saker_world::calibrate::CalibrationError;
 use thiserror::Error;
 
@@ -33,6 +34,9 @@ pub enum LabError {
     /// A device that could not be used.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// What a store refused, by name.
+    #[error(transparent)]
+    Store(#[from] Refusal),
     /// A history that could not be told.
     #[error(transparent)]
     History(#[from] HistoryError),

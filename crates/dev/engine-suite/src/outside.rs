@@ -6,7 +6,7 @@ use crate::layout::{Answered, Entry, Payload, Refusal};
 use crate::{Bench, OWNER, Setup, Subject, scale};
 use saker_engine::{
     AnyEngine, Capabilities, Capability, Condition, Context, Engine, GroupError, GroupOp, Groups, Hints,
-    Inspect, KvError, List, Pairs, Scan, Scanned, Scans, Snapshot, Unsupported,
+    Inspect, KvError, List, Pairs, Scan, Scanned, Scans, Settings, Snapshot, Unsupported,
 };
 use saker_flash::FaultPlan;
 use saker_segment_store::{PowerHistory, Step};
@@ -156,6 +156,8 @@ fn refused(bench: &mut Bench) -> Vec<Capability> {
     refused.extend(unsupported(&Step::Done(bound)));
     let empty = store.reset(cx.medium);
     refused.extend(empty.err().map(|Unsupported(what)| what));
+    let retuned = store.retune(&Settings::NONE, cx.medium);
+    refused.extend(retuned.err().map(|Unsupported(what)| what));
     refused
 }
 

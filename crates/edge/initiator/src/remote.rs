@@ -123,6 +123,13 @@ impl Remote {
         self.reconnects
     }
 
+    /// Whoever waits is about to leave: from here on a target that does not answer for so long is given up, and a lost connection is
+    /// tried again once.
+    pub fn hurry(&mut self, timeout: Duration) {
+        self.options.timeout = self.options.timeout.min(timeout);
+        self.options.reconnect = Duration::ZERO;
+    }
+
     /// Relays what there is. While commands are in flight and nothing moves, it waits for the network, a moment at most.
     pub fn advance(&mut self) {
         self.follow_registers();

@@ -230,6 +230,8 @@ pub enum AnyDriver {
     Remote(Box<Remote>),
     /// It is behind the kernel's driver.
     Linux(Box<Passthrough>),
+    /// It was closed.
+    Gone,
 }
 
 impl Driver for AnyDriver {
@@ -243,6 +245,7 @@ impl Driver for AnyDriver {
             Self::Sharded(shards) => shards.drive(),
             Self::Remote(remote) => remote.advance(),
             Self::Linux(namespace) => namespace.advance(),
+            Self::Gone => {}
         }
     }
 }

@@ -5,7 +5,7 @@ mod facts;
 
 use crate::device::{self, Opened, Wanted};
 use crate::error::Error;
-use crate::url::DeviceUrl;
+use crate::url::{Backing, DeviceUrl};
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockQueue, KvBlockQueue};
 use saker_host::{Connection, HostError, ProtocolError};
@@ -50,6 +50,18 @@ pub(crate) const fn identify_blocks(nsid: u32) -> Identify {
     Identify { nsid, cns: cns::NAMESPACE, cntid: 0, specific_id: 0, csi: csi::NVM, uuid_index: 0 }
 }
 
+/// Options that do nothing for blocks.
+///
+/// # Errors
+/// [`Error::Setting`].
+fn refuse_for_pairs(url: &DeviceUrl) -> Result<(), Error> {
+    let for_pairs =
+        [("cache", "the read cache is for pairs"), ("transfer", "it says how values of pairs travel")];
+    let Some((name, why)) = for_pairs.into_iter().find(|(name, _)| url.gives(name)) else { return Ok(()) };
+    let what = format!("option `{name}` does nothing for blocks: {why}");
+    Err(Error::Setting { what, todo: "leave it out".into() })
+}
+
 impl Block {
     /// Opens the device of a URL (see [`crate::url`]): namespace `nsid`, or the first block namespace.
     ///
@@ -63,8 +75,9 @@ impl Block {
     /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
     /// let disk = saker::Block::open(&format!("file:{}", path.display()))?;
     /// # disk.close()?;
+    /// saker::Block::open("mem:?blocks=1MiB&size=8MiB&profile=tiny")?.write(0, &[7; 2048])?;
     /// let error = saker::Block::open("mem:").unwrap_err();
-    /// assert_eq!(error.to_string(), "the device has no block namespace; it has 1 (kv)");
+    /// assert_eq!(error.to_string(), "the device has no block namespace; it has 1 (kv); add blocks=512MiB to its URL");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(url: &str) -> Result<Self, Error> {
@@ -72,8 +85,14 @@ impl Block {
     }
 
     pub(crate) fn open_url(url: &DeviceUrl) -> Result<Self, Error> {
+        refuse_for_pairs(url)?;
         let mut opened = Opened::open(url)?;
-        let nsid = opened.namespace(Wanted::Block, url.nsid)?;
+        let nsid = opened.namespace(Wanted::Block, url.nsid).map_err(|error| match (&url.place, error) {
+            (Backing::Memory { blocks: 0, shards: 1, .. }, error @ Error::NoNamespace { .. }) => {
+                Error::Setting { what: error.to_string(), todo: "add blocks=512MiB to its URL".into() }
+            }
+            (_, error) => error,
+        })?;
         let Opened { mut connection, mut driver, profile } = opened;
         let found: Box<NvmNamespace> = connection.identify(&mut driver, &identify_blocks(nsid))?;
         let block_bytes = found.block_bytes().ok_or(HostError::from(ProtocolError::Format))?;

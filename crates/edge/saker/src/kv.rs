@@ -3,9 +3,11 @@
 mod cache;
 mod facts;
 mod groups;
+mod leave;
 mod many;
 mod pairs;
 mod ranges;
+mod settings;
 
 pub use ranges::Keys;
 
@@ -19,6 +21,11 @@ use saker_host::{ClientOptions, Connection, HostError, KvClient, KvStoreClient, 
 use saker_runtime::AnyDriver;
 
 /// A key-value SSD, opened. One thread at a time uses it.
+///
+/// [`Kv::close`] closes it in order. One that is dropped waits for its queued puts as long as the device goes on with them, a second
+/// at a time, and prints one line on standard error if some failed or were not answered. It does not flush, and its image is as
+/// one of a killed process: the next opening recovers, and nothing that was answered is lost. While a panic unwinds it waits for
+/// nothing.
 ///
 /// ```
 /// let dir = tempfile::tempdir()?;
@@ -141,14 +148,14 @@ impl Kv {
     /// # let url = format!("file:{}", path.display());
     /// let mut kv = saker::Kv::open(&url)?;
     /// kv.put_queued(b"key", b"value")?;
-    /// kv.close()?; // stores what is queued, and tells what went wrong: dropping `kv` does not
+    /// kv.close()?; // stores what is queued, and returns what went wrong: dropping `kv` only prints it
     /// assert!(saker::Kv::open(&url)?.exists(b"key")?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn close(mut self) -> Result<(), Error> {
         self.store.drain()?;
         let powered = self.store.flush();
-        let (_, driver) = self.store.into_client().into_parts();
+        let driver = std::mem::replace(self.store.native().driver_mut(), AnyDriver::Gone);
         device::close(driver)?;
         Ok(powered?)
     }

@@ -3,6 +3,7 @@
 
 mod reads;
 mod room;
+mod settings;
 mod stats;
 
 pub use stats::KvCacheStats;

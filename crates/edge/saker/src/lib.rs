@@ -4,6 +4,7 @@
 pub mod block;
 pub mod create;
 mod device;
+mod divide;
 pub mod error;
 pub mod kv;
 pub mod kv_cache;
@@ -11,6 +12,7 @@ mod profiles;
 mod raw;
 pub mod salvage;
 pub mod sessions;
+mod settings;
 pub mod url;
 pub mod verify;
 
@@ -47,6 +49,7 @@ pub use saker_nvme::Key;
 pub use saker_runtime::{AnyDevice, AnyDriver, DeviceThread, any, panics, use_huge_pages};
 pub use salvage::{Losses, Lost, Piece, Repaired, Salvaged, repair_image};
 pub use sessions::{Durable, Saker, SakerOptions, Session, Synced};
+pub use settings::NamedSetting;
 pub use url::{Backing, DeviceUrl, LinuxPlace, Salvage, TcpPlace, Timing, UrlError, parse_size};
 pub use verify::{Verified, check_image, image_namespaces, verify_image};
 

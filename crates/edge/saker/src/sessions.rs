@@ -3,6 +3,7 @@
 mod inner;
 mod options;
 mod session;
+mod settings;
 mod wait;
 
 pub use options::SakerOptions;
@@ -13,7 +14,7 @@ use crate::device::{self, Opened, Wanted};
 use crate::error::Error;
 use crate::url::DeviceUrl;
 use inner::{Inner, make_hub, run_pump};
-use saker_host::{CacheStats, Driver, KvError, Patience};
+use saker_host::{CacheStats, Driver, KvError, Patience, TransferOptions};
 use saker_runtime::pause::SharedDriver;
 use saker_sim::Free;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,12 +63,16 @@ impl Saker {
         saker_runtime::huge_pages::install();
         let mut url = DeviceUrl::parse(url)?;
         options.cache = url.cache.unwrap_or(options.cache);
+        if url.gives("depth") {
+            options.depth = url.depth;
+        }
+        let transfer = if url.gives("transfer") { url.transfer.clone() } else { TransferOptions::default() };
         let lanes = options.sessions.max(1) + 1;
         url.depth = options.depth.max(1).saturating_mul(lanes);
         let mut opened = Opened::open_for(&url, lanes)?;
         let nsid = opened.namespace(Wanted::Kv, url.nsid)?;
         let Opened { mut connection, mut driver, .. } = opened;
-        let hub = Arc::new(make_hub(&mut connection, &mut driver, nsid, lanes, options)?);
+        let hub = Arc::new(make_hub(&mut connection, &mut driver, nsid, (lanes, options, transfer))?);
         let value_bytes_max = connection.value_bytes_max(&mut driver, nsid)?;
         let inner = Arc::new(Inner {
             hub,
@@ -75,7 +80,8 @@ impl Saker {
             value_bytes_max,
             free: Mutex::new((0..usize::from(lanes) - 1).rev().collect()),
             stop: AtomicBool::new(false),
-            _connection: Mutex::new(connection),
+            nsid,
+            connection: Mutex::new(connection),
         });
         let pump = Arc::clone(&inner);
         let thread = std::thread::Builder::new().name("saker-pump".into());

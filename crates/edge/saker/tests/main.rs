@@ -12,6 +12,8 @@ mod hostfs;
 mod identity;
 mod image;
 mod kv_cache;
+mod leaving;
+mod live;
 mod namespaces;
 mod open;
 mod packing;

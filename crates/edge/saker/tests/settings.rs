@@ -102,3 +102,71 @@ fn blocks_that_are_longer_than_pages_are_refused() {
     let refused = Kv::open(url).map(|_| ()).expect_err("the same").to_string();
     assert!(refused.contains("do not fit pages of 2048"), "{refused}");
 }
+
+#[test]
+fn settings_that_would_do_nothing_are_refused_and_images_that_have_them_open() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for (engine, asked, name) in [
+        (EngineKind::HASH_PLUS, "doubles_at_percent=50", "doubles_at_percent"),
+        (EngineKind::HASH_DOUBLING, "layout=live_only", "layout"),
+        (EngineKind::HASH_ORIGINAL, "page_mappings=8", "page_mappings"),
+        (EngineKind::LSM, "program_price=5&packing=auto", "program_price"),
+    ] {
+        let refused = Kv::open(&format!("mem:?profile=tiny&size=8MiB&engine={}&{asked}", engine.name()));
+        let refused = refused.map(|_| ()).expect_err("it would do nothing").to_string();
+        assert!(refused.starts_with(&format!("setting `{name}` does nothing here: ")), "{refused}");
+        let path = dir.path().join(engine.name());
+        let setting = engine.settings().iter().find(|setting| setting.name == name).expect("a setting");
+        if setting.place().is_some() {
+            let settings = Settings::told(&[(setting.name, setting.range().1)]);
+            let refused = plan(engine, settings).create(&path).map(|_| ()).expect_err("the same").to_string();
+            assert!(refused.contains("does nothing here") && !path.exists(), "{refused}");
+        } else {
+            plan(engine, Settings::NONE).create(&path).expect("creates");
+            let asked = asked.split('&').next().expect("an option");
+            let refused = Kv::open(&format!("{}?{asked}", url(&path))).map(|_| ()).expect_err("the same");
+            assert!(refused.to_string().contains("does nothing here"), "{refused}");
+            Kv::open(&url(&path)).expect("opens").close().expect("closes");
+        }
+    }
+    for url in ["engine=hash_plus&doubles_at_percent=50&layout=fixed", "engine=hash_plus&page_mappings=8"] {
+        Kv::open(&format!("mem:?profile=tiny&size=8MiB&{url}")).expect("both do something");
+    }
+}
+
+#[test]
+fn options_for_pairs_are_refused_for_blocks_and_kept_by_sessions() {
+    for option in ["cache=1MiB", "transfer=inline"] {
+        let url = format!("mem:?profile=tiny&size=8MiB&blocks=1MiB&{option}");
+        let refused = saker::Block::open(&url).map(|_| ()).expect_err("blocks").to_string();
+        assert!(
+            refused.contains("does nothing for blocks") && refused.ends_with("leave it out"),
+            "{refused}"
+        );
+        Kv::open(&url).expect("pairs").put(b"key", b"value").expect("stored");
+        let saker = saker::Saker::open(&url, saker::SakerOptions::default()).expect("opens");
+        let mut session = saker.session().expect("a session");
+        session.put_durable(b"key", &[7; 3000]).expect("stored");
+        assert_eq!(session.get(b"key"), Ok(Some(vec![7; 3000])));
+    }
+}
+
+#[test]
+fn a_device_in_memory_has_blocks_beside_its_pairs_if_asked() {
+    let url = "mem:?profile=tiny&size=8MiB&blocks=1MiB";
+    let mut disk = saker::Block::open(url).expect("opens");
+    let bytes = u64::from(disk.block_bytes()) * disk.blocks();
+    assert_eq!((disk.block_bytes(), bytes), (2048, 1 << 20));
+    disk.write(disk.blocks() - 1, &[5; 2048]).expect("written");
+    let mut block = [0; 2048];
+    disk.read(disk.blocks() - 1, &mut block).expect("read");
+    assert_eq!(block, [5; 2048]);
+    let mut kv = Kv::open(url).expect("opens");
+    kv.put(b"key", b"value").expect("stored");
+    kv.format().expect("formats");
+    assert_eq!(kv.get(b"key"), Ok(None));
+    let refused = saker::Block::open("mem:?profile=tiny&size=8MiB&blocks=64MiB")
+        .map(|_| ())
+        .expect_err("more than there is");
+    assert!(refused.to_string().contains("larger"), "{refused}");
+}

@@ -4,6 +4,7 @@ mod admin;
 mod facts;
 mod format;
 mod salvage;
+mod settings;
 
 use crate::config::{DeviceConfig, NamespaceKind};
 use crate::controller::{Controller, HealthCounters, NamespaceFacts};
@@ -67,6 +68,8 @@ pub struct Device<T> {
     booted: bool,
     /// The host switched the volatile write cache off: every write is flushed.
     pub(crate) write_through: bool,
+    /// A setting has changed: what is blocked may go on.
+    pub(crate) retuned: bool,
 }
 
 impl<T> Device<T> {
@@ -102,6 +105,7 @@ impl<T> Device<T> {
             async_events: Vec::new(),
             booted: false,
             write_through: false,
+            retuned: false,
         }
     }
 

@@ -110,7 +110,10 @@ impl Device<Untimed> {
         if self.queues.has_waiting() {
             self.queues.drain_waiting();
         }
-        self.serve_admin() || self.format() || self.drain() || self.resume_if_due()
+        let has_served = self.serve_admin();
+        // What has become due by a setting is noticed although nothing was programmed.
+        self.tempo.is_due |= std::mem::take(&mut self.retuned);
+        has_served || self.format() || self.drain() || self.resume_if_due()
     }
 
     /// Formats are over in one step here; a namespace that was damaged recovers then.

@@ -12,6 +12,7 @@ mod costs;
 mod dispatch;
 mod order;
 mod pipe;
+mod settings;
 mod traces;
 
 use crate::config::DeviceConfig;
@@ -283,6 +284,7 @@ impl Device<Timed> {
             self.queues.drain_waiting();
         }
         while self.serve_admin() {}
+        self.follow_settings();
         self.format();
         self.wake_drains();
         let mut sqe = Sqe::new(0, 0);

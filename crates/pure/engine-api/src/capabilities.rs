@@ -25,11 +25,13 @@ pub enum Capability {
     Places,
     /// An empty store of the same settings ([`Engine::reset`](crate::Engine::reset)).
     Reset,
+    /// Settings of [`Phase::Live`](crate::settings::Phase::Live) ([`Engine::retune`](crate::Engine::retune)).
+    LiveSettings,
 }
 
 impl Capability {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::List,
         Self::Snapshots,
         Self::Scan,
@@ -39,6 +41,7 @@ impl Capability {
         Self::Reserve,
         Self::Places,
         Self::Reset,
+        Self::LiveSettings,
     ];
 
     /// Its name in reports and refusals.
@@ -53,6 +56,7 @@ impl Capability {
             Self::Reserve => "reserve",
             Self::Places => "places",
             Self::Reset => "reset",
+            Self::LiveSettings => "live_settings",
         }
     }
 

@@ -10,6 +10,7 @@ use crate::job::{Background, Job};
 use crate::kv::{Condition, KvError, Sink, Source, StoreStats};
 use crate::list::List;
 use crate::scan::Scans;
+use crate::settings::Settings;
 use saker_log::recover::Damage;
 use saker_segment_store::{Completion, SegmentStore, Step, Tag};
 use saker_sim::Meter;
@@ -127,6 +128,17 @@ pub trait Engine: Clone + Debug + List + Scans + Groups + Hints + Inspect {
     fn reset<M: SegmentStore>(&self, medium: &M) -> Result<Self, Unsupported> {
         let _ = medium;
         Err(Unsupported(Capability::Reset))
+    }
+
+    /// `asked` is what its namespace is asked for from now on. Settings that are [live](crate::settings::Phase::Live) count at
+    /// once, for all that has not begun; the others stay as they are. What is stored is not touched, and what may be stored
+    /// stays as much.
+    ///
+    /// # Errors
+    /// [`Unsupported`] without [`Capability::LiveSettings`].
+    fn retune(&mut self, asked: &Settings, medium: &dyn SegmentStore) -> Result<(), Unsupported> {
+        let _ = (asked, medium);
+        Err(Unsupported(Capability::LiveSettings))
     }
 }
 

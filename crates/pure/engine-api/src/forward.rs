@@ -42,6 +42,7 @@ macro_rules! forward_engine {
                 looks fn pairs_that_fit<M: SegmentStore>(key_bytes: u32, value_bytes: u32, medium: &M) -> u64;
                 looks fn digest() -> u64;
                 looks fn check(medium: &dyn SegmentStore) -> Result<(), String>;
+                changes fn retune(asked: &Settings, medium: &dyn SegmentStore) -> Result<(), Unsupported>;
             }
             $crate::forward_engine! { @trait List for $any, $each; {}
                 changes fn list<M: SegmentStore, W: Meter>(
@@ -73,6 +74,7 @@ macro_rules! forward_engine {
                 looks fn log_stats() -> LogStats;
                 looks fn memory() -> Memory;
                 looks fn counters() -> Vec<(&'static str, u64)>;
+                looks fn settings() -> Settings;
                 changes fn place_of<M: SegmentStore>(key: &[u8], medium: &mut M) -> Option<(u64, u32)>;
                 changes fn settle() -> ();
             }
@@ -107,8 +109,8 @@ macro_rules! forward_engine {
 pub mod forwarded {
     pub use crate::{
         Answers, Background, Capabilities, Condition, Context, Engine, GroupError, GroupSource, Groups,
-        Hints, Inspect, Job, KvError, List, Memory, Pairs, Put, Scan, Scanned, Scans, Sink, Snapshot, Source,
-        StoreStats, Unsupported, Version,
+        Hints, Inspect, Job, KvError, List, Memory, Pairs, Put, Scan, Scanned, Scans, Settings, Sink,
+        Snapshot, Source, StoreStats, Unsupported, Version,
     };
     pub use saker_log::LogStats;
     pub use saker_segment_store::{Completion, SegmentStore, Step, Tag};

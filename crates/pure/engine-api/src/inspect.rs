@@ -1,6 +1,7 @@
 //! What engines tell about themselves. Nothing of it is needed to serve pairs.
 
 use crate::kv::Memory;
+use crate::settings::Settings;
 use saker_log::LogStats;
 use saker_segment_store::SegmentStore;
 
@@ -19,6 +20,11 @@ pub trait Inspect {
     /// Counters of its own mechanisms, and what its structures take of modelled memory in bytes, by name.
     fn counters(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
+    }
+
+    /// Its settings as they are now, whether they were asked for or not, as far as numbers can say them.
+    fn settings(&self) -> Settings {
+        Settings::NONE
     }
 
     /// Where in the log the record of a key's pair begins, and its length, both in bytes, as far as that is known without more

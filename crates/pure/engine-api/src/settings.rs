@@ -25,6 +25,20 @@ pub enum Phase {
     Kept(BitField),
     /// Whenever a namespace is opened, for as long as it is open.
     AtOpen,
+    /// The same, and while it is open: the store goes on with the new value ([`Engine::retune`](crate::Engine::retune)).
+    Live,
+}
+
+impl Phase {
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stored(_) => "stored",
+            Self::Kept(_) => "kept",
+            Self::AtOpen => "at open",
+            Self::Live => "live",
+        }
+    }
 }
 
 /// Where an image keeps a setting: in so many bits of the namespace's word from a bit on. They hold its number. Of such a
@@ -137,8 +151,13 @@ impl Setting {
     pub const fn place(&self) -> Option<BitField> {
         match self.phase {
             Phase::Stored(place) | Phase::Kept(place) => Some(place),
-            Phase::AtOpen => None,
+            Phase::AtOpen | Phase::Live => None,
         }
+    }
+
+    /// Whether it can be changed while a namespace is open.
+    pub const fn is_live(&self) -> bool {
+        matches!(self.phase, Phase::Live)
     }
 
     /// Panics unless its place is in the word and has room for every value: to be called where it is declared.
@@ -235,6 +254,17 @@ impl Settings {
     }
 }
 
+/// A setting that is asked for and does nothing, because of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idle {
+    /// Its name.
+    pub name: &'static str,
+    /// Why it does nothing, in words.
+    pub why: &'static str,
+    /// What to write instead.
+    pub todo: &'static str,
+}
+
 /// Settings as somebody has typed them, before it is known which engine they are for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Typed(Vec<(String, String)>);
@@ -285,91 +315,4 @@ pub fn find(list: &'static [Setting], name: &str) -> Result<&'static Setting, St
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const fn setting(name: &'static str, values: Values, phase: Phase) -> Setting {
-        Setting { name, values, phase, default: "", help: "" }.checked()
-    }
-
-    static LIST: [Setting; 3] = [
-        setting("colour", Values::Words(&["red", "blue"]), Phase::Kept(BitField { shift: 8, bits: 4 })),
-        setting("speed", Values::Number(2, 64), Phase::AtOpen),
-        setting("lights", Values::Switch, Phase::Stored(BitField { shift: 30, bits: 2 })),
-    ];
-
-    fn size(text: &str) -> Option<u64> {
-        text.parse().ok()
-    }
-
-    #[test]
-    fn texts_become_numbers_and_back() {
-        assert_eq!(LIST[0].parse("blue", size), Ok(1));
-        assert_eq!(LIST[0].parse("green", size), Err("write one of red, blue".into()));
-        assert_eq!(
-            (LIST[1].parse("64", size), LIST[1].parse("65", size)),
-            (Ok(64), Err("write 2 to 64".into()))
-        );
-        assert_eq!(LIST[1].parse("many", size), Err("write a number, or a size such as 16MiB".into()));
-        assert_eq!(
-            (LIST[2].parse("on", size), LIST[2].parse("2", size)),
-            (Ok(1), Err("write on or off".into()))
-        );
-        let takes = LIST.iter().map(Setting::takes).collect::<Vec<_>>();
-        assert_eq!(takes, ["`red`, `blue`", "2 to 64", "`on`, `off`"]);
-        assert_eq!(setting("a", Values::Number(1024, 1 << 32), Phase::AtOpen).takes(), "1KiB to 4GiB");
-        assert_eq!(setting("a", Values::Number(1, u64::from(u32::MAX)), Phase::AtOpen).takes(), "from 1");
-        assert_eq!([LIST[0].written(1), LIST[1].written(7), LIST[2].written(0)], ["blue", "7", "off"]);
-    }
-
-    #[test]
-    fn names_and_ranges_are_checked() {
-        let mut settings = Settings::NONE;
-        assert_eq!(settings.set(&LIST, "speed", 1), Err("write 2 to 64".into()));
-        assert_eq!(settings.set(&LIST, "weight", 1), Err("write one of colour, speed, lights".into()));
-        assert_eq!(settings.set(&[], "weight", 1), Err("this engine has no settings".into()));
-        assert!(settings.is_empty());
-        settings.set(&LIST, "speed", 3).unwrap();
-        assert_eq!((settings.get("speed"), settings.get("colour")), (Some(3), None));
-    }
-
-    #[test]
-    fn an_image_keeps_what_is_stored() {
-        let mut settings = Settings::NONE;
-        for (name, number) in [("colour", 1), ("speed", 5), ("lights", 1)] {
-            settings.set(&LIST, name, number).unwrap();
-        }
-        let word = settings.stored(&LIST);
-        assert_eq!(word, 1 << 8 | 1 << 30);
-        let back = Settings::of_image(&LIST, word | 1);
-        assert_eq!(back.iter().collect::<Vec<_>>(), [("colour", 1), ("lights", 1)]);
-        assert_eq!(Settings::of_image(&LIST, 7 << 8), Settings::NONE);
-    }
-
-    #[test]
-    fn typed_settings_wait_for_their_engine() {
-        let mut typed = Typed::default();
-        for (name, text) in [("speed", "9"), ("colour", "blue"), ("speed", "10")] {
-            typed.push(name, text);
-        }
-        assert_eq!(typed.of(&LIST[1..], size).unwrap().iter().collect::<Vec<_>>(), [("speed", 10)]);
-        assert_eq!(
-            (typed.unknown(&[&LIST[..1], &LIST[1..]]), typed.unknown(&[&LIST[1..]])),
-            (None, Some("colour"))
-        );
-        typed.push("speed", "1");
-        assert_eq!(typed.of(&LIST, size), Err(("speed=1".into(), "write 2 to 64".into())));
-    }
-
-    #[test]
-    fn what_is_not_said_is_as_it_was() {
-        let of = |pairs: &[(&str, u64)]| {
-            let mut settings = Settings::NONE;
-            pairs.iter().for_each(|(name, number)| settings.set(&LIST, name, *number).unwrap());
-            settings
-        };
-        let both = of(&[("speed", 9)]).over(&of(&[("speed", 3), ("lights", 1)]));
-        assert_eq!(both, of(&[("speed", 9), ("lights", 1)]));
-        assert_eq!(both.within(&LIST[..2]), of(&[("speed", 9)]));
-    }
-}
+mod tests;

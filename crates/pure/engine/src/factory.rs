@@ -1,6 +1,7 @@
 //! How an engine is made: what its folder gives the registry.
 
 use crate::EngineConfig;
+use saker_engine_api::settings::Idle;
 use saker_engine_api::{Capabilities, Engine, Recover, Setting, Settings};
 use saker_segment_store::header::HEADER_BYTES;
 use saker_segment_store::{Geometry, SegmentStore};
@@ -49,6 +50,12 @@ pub trait Factory {
     fn fits(page_bytes: u32, settings: &Settings) -> Result<(), String> {
         let _ = (page_bytes, settings);
         Ok(())
+    }
+
+    /// Those of the settings that do nothing beside the others.
+    fn idle(settings: &Settings) -> Vec<Idle> {
+        let _ = settings;
+        Vec::new()
     }
 
     /// What of its settings follows from the size of a namespace: flash of that shape, and so many segments of it.

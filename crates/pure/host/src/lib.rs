@@ -35,7 +35,7 @@ pub use client::{
     BulkBuffer, ClientOptions, Condition, DeviceIterator, GroupBuilder, GroupStats, KeyRange, KvClient,
     OpOutcome, PairBatch, WriteBatch,
 };
-pub use connect::{ConnectOptions, Connection, Port};
+pub use connect::{ConnectOptions, Connection, NamedSettings, Port};
 pub use error::{HostError, KvError, ProtocolError};
 pub use kv_queue::{Done, KvQueue, QueueStats, RawData, SubmitError, Ticket};
 pub use long_keys::{EnvelopeError, KeyDigest, KvStoreClient, ScanOptions, ScanOrder, StoreKeys, Xxh3Digest};

@@ -35,6 +35,25 @@ pub enum Op {
         /// As that snapshot has them; otherwise as they are.
         snapshot: Option<SnapshotId>,
     },
+    /// So many keys from a key on, in the store's own order, and their values if they are asked for.
+    List {
+        /// Where to begin; empty: at the first one.
+        from: Vec<u8>,
+        /// Keys at most.
+        entries: u32,
+        /// Whether the values are read too.
+        values: bool,
+    },
+    /// So many pairs by an iterator that goes to a key and on from there: as of one moment and in the order of the bytes of their
+    /// keys, where the store has such an order, else as [`Op::List`] has them.
+    Seek {
+        /// The key that it goes to.
+        from: Vec<u8>,
+        /// Pairs at most.
+        entries: u32,
+        /// From the key on in falling order.
+        backwards: bool,
+    },
     /// A view of all pairs as they are, for scans. The store keeps what it sees until it is released.
     Snapshot,
     /// A snapshot is not needed any more.
@@ -56,6 +75,8 @@ impl Op {
             Self::Batch(_) => "batch",
             Self::Group { .. } => "group",
             Self::Scan { .. } => "scan",
+            Self::List { .. } => "list",
+            Self::Seek { .. } => "seek",
             Self::Snapshot => "snapshot",
             Self::Release(_) => "release",
             Self::Flush => "flush",

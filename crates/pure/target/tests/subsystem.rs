@@ -42,6 +42,8 @@ fn facts() -> Vec<NamespaceFacts> {
         size_bytes: 1 << 30,
         used_bytes: 0,
         ednek: false,
+        engine: "lsm",
+        settings: Vec::new(),
     };
     vec![NamespaceFacts { nsid: 1, kind, nguid: [1; 16], eui64: [2; 8] }]
 }

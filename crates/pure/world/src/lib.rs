@@ -18,5 +18,5 @@ pub use layers::{Layers, ValueLog};
 pub use prepared::Prepared;
 pub use result::{Job, ReadPath, RunResult};
 pub use running::Running;
-pub use saker_store::Op;
+pub use saker_store::{Op, Refusal};
 pub use stores::{GroupLimits, StoreKind, run_virtual};

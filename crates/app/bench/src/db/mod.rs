@@ -9,7 +9,6 @@ mod mixgraph;
 mod pace;
 mod replay;
 mod runner;
-mod turnstile;
 
 use crate::BenchReport;
 use jobs::{Job, Picks};
@@ -147,12 +146,12 @@ pub fn db_on_url(kv: Kv, url: &str, options: &DbOptions) -> Result<(Kv, BenchRep
     let mut kv = kv;
     let picks = Picks::new(options)?;
     if options.bench.needs_preload() && !options.use_existing_db {
-        kv = runner::run(kv, options, vec![picks.preload()], None, true)?.0;
+        runner::run(&mut kv, options, vec![picks.preload()], None, true)?;
     }
     let threads = u64::from(options.threads.max(1));
     let jobs = (0..threads).map(|n| job(options, &picks, n)).collect::<Result<Vec<_>, _>>()?;
     let beside = (options.bench == DbBench::ReadWhileWriting).then(|| picks.writer(options));
-    let (kv, measured) = runner::run(kv, options, jobs, beside, false)?;
+    let measured = runner::run(&mut kv, options, jobs, beside, false)?;
     let mut point = Point::at([
         ("workload", json!(options.bench.name())),
         ("device", json!(url)),

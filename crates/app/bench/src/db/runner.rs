@@ -3,11 +3,13 @@
 use super::DbOptions;
 use super::jobs::{Act, Job, Sought};
 use super::pace::Pace;
-use super::turnstile::Turnstile;
+use crate::door::{Buffers, SharedStore, Turnstile, carry_out, drain};
 use hdrhistogram::Histogram;
-use saker::{KeyRange, Kv, WriteBatch};
+use saker::Kv;
+use saker_host::HostError;
 use saker_lab::error::LabError;
 use saker_lab::report::Point;
+use saker_store::{KvStore, Lane, Op, Outcome};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -117,27 +119,41 @@ fn kind(act: Act) -> usize {
 
 /// Runs each job on a thread of its own, and `beside` until they have ended. `quickly`: queued and without a rate.
 pub(super) fn run(
-    kv: Kv,
+    kv: &mut Kv,
     options: &DbOptions,
     jobs: Vec<Box<dyn Job>>,
     beside: Option<Box<dyn Job>>,
     quickly: bool,
-) -> Result<(Kv, Measured), LabError> {
-    let (door, over, threads) = (Turnstile::new(kv), AtomicBool::new(false), jobs.len() as u64);
+) -> Result<Measured, LabError> {
+    let door = Turnstile::new(kv);
+    run_on(&mut SharedStore::new(&door, quickly || options.queued), options, jobs, beside, quickly)
+}
+
+/// The same on any store whose lanes go to other threads.
+fn run_on<S: KvStore<Lane: Lane<Error = HostError> + Send>>(
+    store: &mut S,
+    options: &DbOptions,
+    jobs: Vec<Box<dyn Job>>,
+    beside: Option<Box<dyn Job>>,
+    quickly: bool,
+) -> Result<Measured, LabError> {
+    let (over, threads) = (AtomicBool::new(false), jobs.len() as u64);
+    let mut lanes = jobs.iter().map(|_| store.open_lane()).collect::<Result<Vec<_>, _>>()?;
+    let (lane_beside, mut last) = (store.open_lane()?, store.open_lane()?);
     let begun = Instant::now();
-    let worker = |n: usize, job: Box<dyn Job>, stop: Option<&AtomicBool>| {
+    let worker = |n: usize, lane: S::Lane, job: Box<dyn Job>, stop: Option<&AtomicBool>| {
         let rate = options.rate.filter(|_| !quickly && stop.is_none());
         let pace = rate.map(|rate| Pace::new(rate, n as u64, threads, options.seed));
         let queued = quickly || options.queued;
-        Worker { door: &door, options, pace, begun, queued, quickly, measured: Measured::new() }
-            .run(job, stop)
+        Worker { lane, options, pace, begun, queued, quickly, measured: Measured::new() }.run(job, stop)
     };
     let (mut all, mut failed) = (Measured::new(), None);
     std::thread::scope(|scope| {
         let (worker, over) = (&worker, &over);
-        let beside = beside.map(|job| scope.spawn(move || worker(0, job, Some(over))));
+        let beside = beside.map(|job| scope.spawn(move || worker(0, lane_beside, job, Some(over))));
+        let dealt = jobs.into_iter().zip(lanes.drain(..)).enumerate();
         let started: Vec<_> =
-            jobs.into_iter().enumerate().map(|(n, job)| scope.spawn(move || worker(n, job, None))).collect();
+            dealt.map(|(n, (job, lane))| scope.spawn(move || worker(n, lane, job, None))).collect();
         for thread in started {
             match joined(thread) {
                 Ok(measured) => all.join(&measured),
@@ -151,20 +167,19 @@ pub(super) fn run(
             None => {}
         }
     });
-    let mut kv = door.into_inner();
-    kv.drain()?;
+    drain(&mut last)?;
     if quickly || options.queued {
         all.elapsed = begun.elapsed();
     }
-    failed.map_or(Ok((kv, all)), Err)
+    failed.map_or(Ok(all), Err)
 }
 
 fn joined<R>(thread: std::thread::ScopedJoinHandle<'_, R>) -> R {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-struct Worker<'a> {
-    door: &'a Turnstile,
+struct Worker<'a, L> {
+    lane: L,
     options: &'a DbOptions,
     pace: Option<Pace>,
     begun: Instant,
@@ -173,13 +188,13 @@ struct Worker<'a> {
     measured: Measured,
 }
 
-impl Worker<'_> {
+impl<L: Lane<Error = HostError>> Worker<'_, L> {
     fn run(mut self, mut job: Box<dyn Job>, stop: Option<&AtomicBool>) -> Result<Measured, LabError> {
-        let (mut key, mut value) = (Vec::new(), Vec::new());
+        let mut buffers = Buffers::default();
         let mut batch = Batch::new(self.options.batch_size, self.queued);
         let end = self.options.duration.filter(|_| !self.quickly).map(Duration::from_secs_f64);
         let mut has_begun = false;
-        while let Some((act, due)) = job.next(&mut key, &mut value)? {
+        while let Some((act, due)) = job.next(&mut buffers.key, &mut buffers.value)? {
             let over = end.is_some_and(|end| self.begun.elapsed() >= end);
             // The thread beside does something, however soon the others are through.
             if over || has_begun && stop.is_some_and(|stop| stop.load(Ordering::Acquire)) {
@@ -191,7 +206,7 @@ impl Worker<'_> {
             if end.is_some_and(|end| start >= end) {
                 break;
             }
-            self.perform(act, &key, &value, start, &mut batch)?;
+            self.perform(act, &mut buffers, start, &mut batch)?;
             has_begun = true;
         }
         self.send(&mut batch)?;
@@ -215,19 +230,19 @@ impl Worker<'_> {
     fn perform(
         &mut self,
         act: Act,
-        key: &[u8],
-        value: &[u8],
+        buffers: &mut Buffers,
         start: Duration,
         batch: &mut Batch,
     ) -> Result<(), LabError> {
-        self.measured.bytes += (key.len() + value.len()) as u64;
+        self.measured.bytes += (buffers.key.len() + buffers.value.len()) as u64;
         if act == Act::Put && batch.size > 1 {
-            batch.writes.put(key, value);
+            batch.put(buffers);
             batch.starts.push(start);
             return if batch.starts.len() >= batch.size { self.send(batch) } else { Ok(()) };
         }
-        let queued = self.queued;
-        let done = self.door.take(|kv| carry_out(kv, act, key, value, queued))?;
+        let op = asked(act, buffers);
+        let done = carry_out(&mut self.lane, &op, found)?;
+        buffers.back(op);
         match (act, done) {
             (Act::Get | Act::Exist | Act::Seek(_), Some((pairs, bytes))) => {
                 self.measured.found += 1;
@@ -246,12 +261,13 @@ impl Worker<'_> {
         if batch.starts.is_empty() {
             return Ok(());
         }
-        let writes = std::mem::take(&mut batch.writes);
-        self.door.take(|kv| kv.write(&writes))?;
+        let group = Op::Group { operations: std::mem::take(&mut batch.puts), flags: 0 };
+        carry_out(&mut self.lane, &group, |_| ())?;
         let now = self.begun.elapsed();
         for start in batch.starts.drain(..) {
             self.measured.note(Act::Put, now.saturating_sub(start).as_nanos() as u64);
         }
+        batch.recycle(group);
         Ok(())
     }
 }
@@ -262,56 +278,57 @@ const NAP: Duration = Duration::from_millis(20);
 /// Puts that go together.
 struct Batch {
     size: usize,
-    writes: WriteBatch,
+    puts: Vec<Op>,
+    /// Puts that were sent, for their memory.
+    spare: Vec<Op>,
     starts: Vec<Duration>,
 }
 
 impl Batch {
     fn new(size: u32, queued: bool) -> Self {
         let size = if queued && size < 2 { 1 } else { size.max(1) as usize };
-        Self { size, writes: WriteBatch::new(), starts: Vec::new() }
+        Self { size, puts: Vec::new(), spare: Vec::new(), starts: Vec::new() }
+    }
+
+    /// Takes what the buffers have, and gives them others.
+    fn put(&mut self, buffers: &mut Buffers) {
+        self.puts.push(buffers.put());
+        if let Some(spare) = self.spare.pop() {
+            buffers.back(spare);
+        }
+    }
+
+    fn recycle(&mut self, group: Op) {
+        if let Op::Group { operations, .. } = group {
+            self.spare = operations;
+        }
     }
 }
 
 /// Pairs and bytes that were found.
 type Found = Option<(u64, u64)>;
 
-fn carry_out(kv: &mut Kv, act: Act, key: &[u8], value: &[u8], queued: bool) -> Result<Found, LabError> {
-    Ok(match act {
-        Act::Put if queued => kv.put_queued(key, value).map(|()| None)?,
-        Act::Put => kv.put(key, value).map(|()| None)?,
-        Act::Get => kv.get(key)?.map(|value| (1, value.len() as u64)),
-        Act::Delete => kv.delete(key)?.then_some((1, 0)),
-        Act::Exist => kv.exists(key)?.then_some((1, 0)),
-        Act::Seek(sought) => seek(kv, key, sought)?,
-    })
-}
-
-/// By an iterator of the device, as of one moment; on devices without, by List and Retrieve in their order.
-fn seek(kv: &mut Kv, from: &[u8], sought: Sought) -> Result<Found, LabError> {
-    let (pairs, backwards) = (sought.pairs.saturating_add(1), sought.backwards);
-    let range = KeyRange { from: if backwards { b"" } else { from }, ..KeyRange::default() };
-    let (mut found, mut bytes) = (0, 0);
-    let Some(mut iterator) = kv.open_iterator(&range)? else {
-        if backwards {
-            return Err(saker_host::HostError::NoOrder.into());
-        }
-        let keys: Vec<_> = kv.list(Some(from)).take(pairs as usize).collect::<Result<_, _>>()?;
-        for key in keys {
-            bytes += kv.get(&key)?.map_or(0, |value| (key.len() + value.len()) as u64);
-            found += 1;
-        }
-        return Ok((found > 0).then_some((found, bytes)));
-    };
-    while found < u64::from(pairs) {
-        let start = Some(from).filter(|_| backwards && found == 0);
-        let batch = kv.next_pairs(&mut iterator, pairs - found as u32, backwards, start)?;
-        found += batch.pairs().len() as u64;
-        bytes += batch.pairs().map(|(key, value)| (key.len() + value.len()) as u64).sum::<u64>();
-        if batch.is_last() {
-            break;
+fn asked(act: Act, buffers: &mut Buffers) -> Op {
+    match act {
+        Act::Put => buffers.put(),
+        Act::Get => buffers.with_key(Op::Get),
+        Act::Delete => buffers.with_key(Op::Delete),
+        Act::Exist => buffers.with_key(Op::Exists),
+        Act::Seek(Sought { pairs, backwards }) => {
+            buffers.with_key(|from| Op::Seek { from, entries: pairs.saturating_add(1), backwards })
         }
     }
-    kv.close_iterator(iterator)?;
-    Ok((found > 0).then_some((found, bytes)))
+}
+
+fn found(outcome: Outcome<'_>) -> Found {
+    match outcome {
+        Outcome::Value { data, .. } => Some((1, data.len() as u64)),
+        Outcome::Pairs { .. } => {
+            let pairs = outcome.pairs();
+            let bytes = pairs.iter().map(|(key, value)| (key.len() + value.len()) as u64).sum();
+            (!pairs.is_empty()).then_some((pairs.len() as u64, bytes))
+        }
+        Outcome::Done { .. } => Some((1, 0)),
+        _ => None,
+    }
 }

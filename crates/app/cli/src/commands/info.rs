@@ -36,11 +36,22 @@ pub fn tell(info: &Value, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
 fn flatten(path: &str, value: &Value, rows: &mut Vec<Vec<String>>) {
     let join = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     match value {
+        Value::Object(fields) if setting(fields).is_some() => {
+            rows.extend(setting(fields).map(|text| vec![path.to_owned(), text]));
+        }
         Value::Object(fields) => fields.iter().for_each(|(name, inner)| flatten(&join(name), inner, rows)),
         Value::Array(items) if items.iter().any(|i| i.is_object() || i.is_array()) => {
             items.iter().enumerate().for_each(|(i, inner)| flatten(&join(&i.to_string()), inner, rows));
         }
         Value::String(text) => rows.push(vec![path.to_owned(), one_line(text)]),
         leaf => rows.push(vec![path.to_owned(), leaf.to_string()]),
+    }
+}
+
+/// A setting's value and kind in one cell, if that is what the fields are.
+fn setting(fields: &serde_json::Map<String, Value>) -> Option<String> {
+    match (fields.len(), fields.get("value"), fields.get("kind")) {
+        (2, Some(Value::String(value)), Some(Value::String(kind))) => Some(format!("{value} ({kind})")),
+        _ => None,
     }
 }

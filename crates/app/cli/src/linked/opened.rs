@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 
 use saker::image::ImageError;
 use saker::url::Backing;
-use saker::{DeviceUrl, Error as DeviceError, KeyRange, Kv, ScanOptions};
+use saker::{DeviceUrl, Error as DeviceError, KeyRange, Kv, NamedSetting, ScanOptions};
 use saker_host::{HostError, KvError};
 use serde_json::{Value, json};
 
@@ -41,6 +41,30 @@ pub fn info(url: &str) -> Result<Value, CliError> {
         Err(DeviceError::NoNamespace { .. } | DeviceError::OtherNamespace { .. }) => super::blocks::info(url),
         Err(error) => Err(refused(&error)),
     }
+}
+
+/// Changes live settings of a device that others have open too; the names, and their values as they are then.
+///
+/// # Errors
+/// `Usage` for a device of this process and for what the engine does not take, else as [`open`].
+pub fn set(url: &str, asked: &[(String, String)]) -> Result<Vec<(String, String)>, CliError> {
+    let place = DeviceUrl::parse(url).map_err(|error| refused(&error.into()))?.place;
+    if matches!(place, Backing::Memory { .. } | Backing::File(_)) {
+        let what = format!("{url} would be open for this command only, and forget what is set");
+        return Err(CliError::usage(what, "put the setting in the URL where the device is opened or served"));
+    }
+    let mut kv = Kv::open(url).map_err(|e| failed_at(url, &e))?;
+    let set = asked.iter().try_for_each(|(name, value)| kv.set_setting(name, value).map_err(|e| refused(&e)));
+    let now = kv.settings().map_err(host);
+    let closed = kv.close().map_err(|e| failed_at(url, &e));
+    set?;
+    let value = |(name, _): &(String, String)| {
+        let now = now.as_ref().ok()?.iter().find(|setting| setting.name == *name)?;
+        Some((name.clone(), now.value.clone()))
+    };
+    let values = asked.iter().filter_map(value).collect();
+    now?;
+    closed.map(|()| values)
 }
 
 /// Why a device could not be opened: a URL that makes no sense is the command line's fault.
@@ -194,7 +218,9 @@ impl Opened {
             "groups": groups(&mut self.kv),
             "long_keys": if self.kv.has_long_keys_by_pointer() { "by pointer" } else { "in envelopes of the host's" },
         });
-        Ok(described(head, self.kv.stats()))
+        let mut info = described(head, self.kv.stats());
+        info["settings"] = settings(&self.kv.settings().map_err(host)?);
+        Ok(info)
     }
 }
 
@@ -277,6 +303,12 @@ impl Store for Opened {
         let Self { kv, url } = *self;
         kv.close().map_err(|e| failed_at(&url, &e))
     }
+}
+
+/// Settings by name, each with its value and when it can be chosen.
+fn settings(all: &[NamedSetting]) -> Value {
+    let told = |s: &NamedSetting| (s.name.clone(), json!({ "value": s.value, "kind": s.kind }));
+    Value::Object(all.iter().map(told).collect())
 }
 
 /// How batches and many reads at once go to the device.

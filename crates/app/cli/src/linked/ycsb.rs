@@ -51,7 +51,7 @@ pub(super) fn run(args: &BenchArgs, plan: &Plan, device: Option<&str>) -> Result
         Some(url) => {
             let url = &with_transfer(url, args.transfer.as_deref());
             let mut kv = Kv::open(url).map_err(|e| refused(&e))?;
-            ycsb::phases(&mut ycsb::OnUrl::new(&mut kv), plan, which)
+            ycsb::OnUrl::new(&mut kv).and_then(|mut on_url| ycsb::phases(&mut on_url, plan, which))
         }
         None => profile_of(args).and_then(|profile| ycsb::in_virtual(&profile, plan, which)),
     };

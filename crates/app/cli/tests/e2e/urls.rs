@@ -109,7 +109,7 @@ fn seeded_faults_fail_programs_and_lose_nothing() {
         desk.saker(&["load", "some.tsv", "--device", &format!("file:disk.img?{options}")]).good();
         desk
     };
-    let faults = "fault.program=1/50&fault.erase=1/50&fault.spike=1/10&fault.spike_ns=1000";
+    let faults = "timing=real&fault.program=1/50&fault.erase=1/50&fault.spike=1/10&fault.spike_ns=1000";
     let (without, desk) = (load(""), load(&format!("fault.seed=7&{faults}")));
     for n in [0, 1499, 2999] {
         let value = desk.disk(&["get", &format!("key{n}")]).good();

@@ -100,7 +100,7 @@ impl Block {
     pub fn stats(&mut self) -> Option<Stats> {
         match &mut self.driver {
             AnyDriver::Inline(device) => Some(device.stats()),
-            AnyDriver::Thread(_) | AnyDriver::Sharded(_) | AnyDriver::Remote(_) | AnyDriver::Linux(_) => None,
+            _ => None,
         }
     }
 }

@@ -1,15 +1,14 @@
 //! Making images.
 
-mod divide;
-
 pub use crate::device::identity::new_uuid;
-pub use divide::NamespacePlan;
+pub use crate::divide::NamespacePlan;
 
 use crate::device::records::{records, seeded_uuid};
+use crate::device::refuse_idle;
+use crate::divide::divide;
 use crate::error::{Error, PlanError};
 use crate::image::{self, ImageConfig};
 use crate::profiles::profile_for_image;
-use divide::divide;
 use saker_assembly::Build;
 use saker_device::{EngineKind, NamespaceConfig, Settings};
 use saker_flash::nand::Shape;
@@ -126,6 +125,7 @@ impl ImagePlan {
     /// ```
     pub fn create(&self, path: &Path) -> Result<CreatedImage, Error> {
         let profile = profile_for_image(&self.profile)?;
+        refuse_idle(self.engine, &self.settings, &self.settings)?;
         let (shape, namespaces) = self.divide(&profile)?;
         let build = Build::with(&profile, shape, namespaces, self.seed).with_engine(self.engine);
         let build = build.asked([&self.settings])?;

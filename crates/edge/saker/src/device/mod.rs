@@ -9,6 +9,7 @@ mod settings;
 mod shards;
 pub(crate) mod tcp;
 
+use crate::divide::{NamespacePlan, divide};
 use crate::error::Error;
 use crate::image::{self, Access};
 use crate::profiles::profile_named;
@@ -26,6 +27,7 @@ use saker_nvme::csi;
 use saker_profile::{Profile, ProfileError};
 use saker_runtime::{AnyDevice, AnyDriver, DeviceThread};
 use saker_segment_store::PageBuffer;
+pub(crate) use settings::refuse_idle;
 use settings::{ask, settings_of};
 use std::path::Path;
 
@@ -136,7 +138,7 @@ pub(crate) fn close(driver: AnyDriver) -> Result<(), Error> {
         AnyDriver::Thread(thread) => close_device(thread.stop()),
         AnyDriver::Sharded(shards) => shards.into_turns().into_iter().try_for_each(close),
         // The target looks after its image, the kernel after its device.
-        AnyDriver::Remote(_) | AnyDriver::Linux(_) => Ok(()),
+        AnyDriver::Remote(_) | AnyDriver::Linux(_) | AnyDriver::Gone => Ok(()),
     }
 }
 
@@ -197,10 +199,12 @@ fn close_cells<T>(device: Device<T>) -> Result<(), Error> {
 /// ```
 pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
     match &url.place {
-        Backing::Memory { bytes, profile, seed, engine, .. } => {
+        Backing::Memory { bytes, profile, seed, engine, blocks, .. } => {
             let profile = profile_named(profile)?;
-            let build = Build::kv(&profile, *bytes, *seed)?.with_engine(*engine);
-            let mut build = build.asked(&settings_of(url, &[*engine])?)?;
+            let build = in_memory(&profile, *bytes, *seed, *blocks)?.with_engine(*engine);
+            let settings = settings_of(url, &[*engine])?;
+            settings.iter().try_for_each(|asked| refuse_idle(*engine, asked, asked))?;
+            let mut build = build.asked(&settings)?;
             build.faults = url.faults;
             build.config.identity = identity::in_memory(url, *seed)?;
             let host = attach(url.depth, build.config.queue_pairs_max);
@@ -213,6 +217,21 @@ pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), 
         Backing::File(path) => open_file(path, url),
         Backing::Tcp(_) | Backing::Linux(_) => Err(Error::NotLocal),
     }
+}
+
+/// Bytes of a block, where pages have as many.
+const BLOCK_BYTES: u32 = 4096;
+
+/// A namespace of pairs, and one of so many bytes of blocks behind it, if any.
+fn in_memory(profile: &Profile, bytes: u64, seed: u64, blocks: u64) -> Result<Build, Error> {
+    if blocks == 0 {
+        return Ok(Build::kv(profile, bytes, seed)?);
+    }
+    let block_bytes = BLOCK_BYTES.min(Build::kv(profile, bytes, seed)?.shape.geometry.page_bytes);
+    let plans =
+        [NamespacePlan::Kv { flash_bytes: None }, NamespacePlan::Block { bytes: Some(blocks), block_bytes }];
+    let (shape, namespaces) = divide(profile, bytes, seed, &plans)?;
+    Ok(Build::with(profile, shape, namespaces, seed))
 }
 
 fn open_file(path: &Path, url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::url::DeviceUrl;
 use saker_device::{DeviceConfig, EngineKind, NamespaceKind, Settings};
-use saker_engine::settings::Phase;
+use saker_engine::settings::{Idle, Phase};
 
 /// Asks the engines of a device for what its URL says, each for what it has.
 ///
@@ -20,8 +20,22 @@ pub(crate) fn ask(config: &mut DeviceConfig, url: &DeviceUrl) -> Result<(), Erro
         let stored = namespace.settings.clone();
         namespace.settings = asked.over(&stored);
         refuse_changes(&namespace.settings, &stored, engine_of(&namespace.kind))?;
+        if let Some(engine) = engine_of(&namespace.kind) {
+            refuse_idle(engine, &asked, &namespace.settings)?;
+        }
     }
     Ok(())
+}
+
+/// A setting that does nothing is refused: whoever asks for it expects something.
+///
+/// # Errors
+/// [`Error::Setting`].
+pub(crate) fn refuse_idle(engine: EngineKind, asked: &Settings, all: &Settings) -> Result<(), Error> {
+    engine.idle(asked, all).map_or(Ok(()), |Idle { name, why, todo }| {
+        let what = format!("setting `{name}` does nothing here: {why}");
+        Err(Error::Setting { what, todo: todo.into() })
+    })
 }
 
 /// What was chosen when a namespace was made stays.

@@ -1,7 +1,7 @@
 //! A device in memory that consists of several, each with its share of the flash and of the keys.
 
 use super::identity;
-use super::settings::settings_of;
+use super::settings::{refuse_idle, settings_of};
 use crate::error::Error;
 use crate::profiles::profile_named;
 use crate::url::{Backing, DeviceUrl, Timing};
@@ -20,13 +20,14 @@ const QUEUE_PAIRS: u16 = 1;
 
 /// Starts the shards of a URL and what hands commands to them.
 pub(crate) fn start(url: &DeviceUrl) -> Result<(AnyDriver, Port, String), Error> {
-    let Backing::Memory { bytes, profile, seed, engine, shards } = &url.place else {
+    let Backing::Memory { bytes, profile, seed, engine, shards, .. } = &url.place else {
         return Err(Error::NotLocal);
     };
     let profile = profile_named(profile)?;
     let space = space(url.depth, *shards);
     let identity = identity::in_memory(url, *seed)?;
     let settings = settings_of(url, &[*engine])?;
+    settings.iter().try_for_each(|asked| refuse_idle(*engine, asked, asked))?;
     let shard = |n: u16| {
         let seed = seed.wrapping_add(u64::from(n));
         let build = Build::kv(&profile, *bytes / u64::from(*shards), seed)?.with_engine(*engine);

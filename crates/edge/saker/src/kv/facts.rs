@@ -21,7 +21,7 @@ impl Kv {
     pub fn stats(&mut self) -> Option<Stats> {
         match self.store.native().driver_mut() {
             AnyDriver::Inline(device) => Some(device.stats()),
-            AnyDriver::Thread(_) | AnyDriver::Sharded(_) | AnyDriver::Remote(_) | AnyDriver::Linux(_) => None,
+            _ => None,
         }
     }
 
@@ -53,7 +53,7 @@ impl Kv {
     pub fn page_of(&mut self, key: &[u8]) -> Option<String> {
         match self.store.native().driver_mut() {
             AnyDriver::Inline(device) => device.page_of(self.nsid, key),
-            AnyDriver::Thread(_) | AnyDriver::Sharded(_) | AnyDriver::Remote(_) | AnyDriver::Linux(_) => None,
+            _ => None,
         }
     }
 
@@ -72,7 +72,7 @@ impl Kv {
         match self.store.native().driver_mut() {
             AnyDriver::Remote(remote) => remote.reconnects(),
             AnyDriver::Linux(namespace) => namespace.repeated(),
-            AnyDriver::Inline(_) | AnyDriver::Thread(_) | AnyDriver::Sharded(_) => 0,
+            _ => 0,
         }
     }
 

@@ -22,12 +22,17 @@ pub(super) struct Inner {
     pub(super) free: Mutex<Vec<usize>>,
     pub(super) stop: AtomicBool,
     /// The controller stays enabled as long as there are sessions.
-    pub(super) _connection: Mutex<Connection>,
+    pub(super) connection: Mutex<Connection>,
+    pub(super) nsid: u32,
 }
 
 impl Inner {
     pub(super) fn free(&self) -> MutexGuard<'_, Vec<usize>> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn commit_lane(&self) -> usize {
@@ -39,15 +44,14 @@ pub(super) fn make_hub(
     connection: &mut Connection,
     driver: &mut impl Driver,
     nsid: u32,
-    lanes: u16,
-    options: SakerOptions,
+    (lanes, options, transfer): (u16, SakerOptions, TransferOptions),
 ) -> Result<Hub<KvQueue>, Error> {
     let depth = options.depth.max(1);
     let mut queues = Vec::new();
     for _ in 0..lanes {
         let size = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
         let mut queue = connection.create_kv_queue(driver, nsid, size)?;
-        connection.set_transfer(driver, &mut queue, TransferOptions::default())?;
+        connection.set_transfer(driver, &mut queue, transfer.clone())?;
         queues.push(queue);
     }
     let volatile = connection.controller().vwc & 1 != 0;

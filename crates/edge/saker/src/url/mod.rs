@@ -6,6 +6,7 @@
 //! | `size` | mem | bytes of flash (default 4GiB) |
 //! | `profile` | both | a built-in profile (default `default`) or a file; an image needs the file of its own for `timing=real` |
 //! | `engine` | mem | an [`EngineKind`] by name (default `hash_store`); an image has its own |
+//! | `blocks` | mem | bytes of a namespace of logical blocks, namespace 2 (default none) |
 //! | `shards` | mem | devices that share the flash, the keys divided by a hash (default 1); `threads=1` gives each a thread |
 //! | `readonly` | file | only reads, beside other readers |
 //! | `salvage` | file | with `readonly`: opens a damaged image; `salvage=uncertain` gives out also what may be old |
@@ -33,6 +34,7 @@
 //! "Both" are `mem` and `file`; a `tcp` or `/dev` device has its own settings, which `saker serve` was given. `depth`
 //! and the cache are for all: they are this host's. Another client's writes do not reach a cache. `docs/urls.md` is the page for users.
 
+mod given;
 mod linux;
 mod names;
 mod parts;
@@ -77,6 +79,7 @@ impl DeviceUrl {
                 seed: 1,
                 engine: EngineKind::default(),
                 shards: 1,
+                blocks: 0,
             },
             Some(("file", path)) if !path.is_empty() => {
                 Backing::File(path.strip_prefix("//").unwrap_or(path).into())
@@ -109,6 +112,10 @@ impl DeviceUrl {
         if parsed.cache.is_some() && !names.contains("cache") {
             return Err(bad("a cache without a size".into(), "add cache=64MiB"));
         }
+        if let Some((what, todo)) = given::without_effect(&parsed, &names) {
+            return Err(bad(what.into(), todo));
+        }
+        parsed.given = names.iter().map(|name| (*name).to_owned()).collect();
         if parsed.timing == Timing::Real {
             parsed.threads = 1;
         }
@@ -139,6 +146,7 @@ impl DeviceUrl {
             profile: None,
             readonly: false,
             salvage: None,
+            given: BTreeSet::new(),
         }
     }
 
@@ -196,6 +204,13 @@ impl DeviceUrl {
             ("shards", Backing::Memory { shards, .. }) => {
                 let count = number()?.try_into().ok().filter(|n| (1..=SHARDS_MAX).contains(n));
                 *shards = count.ok_or("write 1 to 64")?;
+            }
+            ("blocks", Backing::Memory { blocks, .. }) => {
+                let bytes = parse_size(value).filter(|bytes| *bytes > 0);
+                *blocks = bytes.ok_or("write the size of its blocks, such as 512MiB")?;
+            }
+            ("blocks", Backing::File(_)) => {
+                return Err("an image has its own; give `saker create` --namespace block:SIZE".into());
             }
             ("shards", Backing::File(_)) => return Err("an image has one shard; shards are for mem:".into()),
             ("profile", Backing::File(_)) => self.profile = Some(value.into()),

@@ -20,7 +20,7 @@ const LOCAL: [&str; 12] = [
     "fault.spike_ns",
     "fault.cut",
 ];
-const MEMORY: [&str; 4] = ["size", "seed", "engine", "shards"];
+const MEMORY: [&str; 5] = ["size", "seed", "engine", "shards", "blocks"];
 const FILE: [&str; 2] = ["readonly", "salvage"];
 const TCP: [&str; 4] = ["digest", "hostnqn", "timeout", "reconnect"];
 const LINUX: [&str; 2] = ["io", "reconnect"];

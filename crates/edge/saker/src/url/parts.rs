@@ -4,6 +4,7 @@ use super::{LinuxPlace, TcpPlace};
 use saker_device::{EngineKind, Typed};
 use saker_flash::FaultPlan;
 use saker_host::{CacheOptions, TransferOptions};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -46,6 +47,8 @@ pub enum Backing {
         engine: EngineKind,
         /// Shards that share its flash.
         shards: u16,
+        /// Bytes of a namespace of logical blocks behind that of pairs; 0: there is none.
+        blocks: u64,
     },
     /// In an image file.
     File(PathBuf),
@@ -130,4 +133,6 @@ pub struct DeviceUrl {
     pub readonly: bool,
     /// A damaged image is opened as far as that goes.
     pub salvage: Option<Salvage>,
+    /// The names of the options that the URL has.
+    pub given: BTreeSet<String>,
 }

@@ -34,6 +34,7 @@ fn parts() {
             seed: 1,
             engine: EngineKind::HASH_STORE,
             shards: 1,
+            blocks: 0,
         }
     );
     assert_eq!(DeviceUrl::parse("mem:?prefault=1000").expect("sound").prefault, 1000);
@@ -140,7 +141,8 @@ fn the_page_tells_settings_as_engines_do() {
         let place = page.find(&format!("`{}`", engine.name()));
         assert!(place.is_some(), "{} is not on the page", engine.name());
         for s in engine.settings() {
-            let row = format!("| `{}` | {} | {} | {} |", s.name, s.takes(), s.default, s.help);
+            let kind = s.phase.name();
+            let row = format!("| `{}` | {} | {} | {} | {kind} |", s.name, s.takes(), s.default, s.help);
             assert!(page.contains(&row), "the page lacks this row of {}:\n{row}", engine.name());
         }
     }
@@ -179,6 +181,29 @@ fn methods_are_taken_by_the_names_that_are_told() {
 }
 
 #[test]
+fn what_would_do_nothing_is_refused() {
+    for (url, what) in [
+        ("mem:?fault.spike=1/10&fault.spike_ns=1000", "fault.spike without timing=real; add timing=real"),
+        ("file:x?timing=real&fault.spike=1/10", "fault.spike without a length; add fault.spike_ns"),
+        ("mem:?timing=real&fault.spike_ns=5", "fault.spike_ns without fault.spike; add fault.spike"),
+        ("file:x?fault.seed=5", "fault.seed without a fault; add one"),
+        ("mem:?shards=2&blocks=1MiB", "blocks with shards; leave one of them out"),
+    ] {
+        let error = DeviceUrl::parse(url).expect_err(url).to_string();
+        assert!(error.contains(what), "{error}");
+    }
+    for url in [
+        "mem:?timing=real&threads=0",
+        "mem:?threads=0",
+        "mem:?timing=real&fault.spike=1/10&fault.spike_ns=1000",
+        "file:x?fault.seed=5&fault.erase=0/1",
+        "file:x?fault.seed=5&fault.cut=9",
+    ] {
+        assert!(DeviceUrl::parse(url).is_ok(), "{url}");
+    }
+}
+
+#[test]
 fn nonsense_is_named() {
     for url in [
         "",
@@ -197,6 +222,8 @@ fn nonsense_is_named() {
         "mem:?engine=btree",
         "mem:?engine=lsm&packing=tight",
         "mem:?shards=0",
+        "mem:?blocks=0",
+        "file:x?blocks=1MiB",
         "file:x?shards=2",
         "mem:?cache=much",
         "mem:?cache=1MiB&cache_policy=fifo",

@@ -7,6 +7,7 @@ mod flood;
 mod format;
 mod groups;
 mod identities;
+mod leaving;
 mod limits;
 mod malformed;
 mod memory;

@@ -10,6 +10,7 @@
 //! | `identify`, `logs` | what the host can read of controller and namespaces |
 //! | `features` | Get and Set Features |
 //! | `queues` | which I/O queues exist |
+//! | `settings` | settings of namespaces: log page C1h, and feature C0h |
 //! | `format`, `aborts`, `events` | Format NVM, Abort, Asynchronous Event Request |
 //! | `paths` | what it tells when it is one of several controllers: sharing and asymmetric access |
 //! | `health` | error log and health counters |
@@ -27,6 +28,7 @@ mod outcome;
 mod paths;
 mod queues;
 mod register_block;
+mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +36,7 @@ use saker_link::Registers;
 use saker_nvme::admin::AdminCommand;
 use saker_nvme::log::lid;
 use saker_nvme::regs::{Cap, Csts, Vs};
+use saker_nvme::vendor_specific::{FID_SETTING, LID_SETTINGS};
 use saker_nvme::{PointerRule, Sqe, Status, csi};
 
 use aborts::Aborts;
@@ -43,7 +46,7 @@ use health::Health;
 pub use health::HealthCounters;
 pub use identity::{Identity, IdentityError, PAGE_BYTES, Transport};
 use namespace::Visible;
-pub use namespace::{CommandSets, NSID_MAX, NamespaceFacts, NamespaceKind};
+pub use namespace::{CommandSets, NSID_MAX, NamespaceFacts, NamespaceKind, SettingFacts};
 use outcome::Decision;
 pub use outcome::{Action, Outcome};
 pub use paths::Access;
@@ -181,6 +184,11 @@ impl Controller {
             AdminCommand::GetLogPage(command) if command.lid == lid::ASYMMETRIC_ACCESS => {
                 self.access_log(&command, namespaces)
             }
+            AdminCommand::GetLogPage(command)
+                if command.lid == LID_SETTINGS && self.has_vendor_commands() =>
+            {
+                settings::page(&command, namespaces, self.identity.max_transfer_bytes)
+            }
             AdminCommand::GetLogPage(command) => self.log_page(&command),
             AdminCommand::DeleteCq { qid } => self.queues.delete_cq(qid),
             AdminCommand::CreateCq(command) => self.queues.create_cq(&command, self.queue_limits()),
@@ -191,6 +199,11 @@ impl Controller {
             AdminCommand::Abort { sqid, cid } => {
                 self.aborts.begin(sqid, cid, self.queues.has_submission(sqid))
             }
+            AdminCommand::SetFeatures(command)
+                if command.fid == FID_SETTING && self.has_vendor_commands() =>
+            {
+                settings::set(sqe, namespaces)
+            }
             AdminCommand::SetFeatures(command) => {
                 self.features.set(&command, !self.queues.is_empty(), namespaces)
             }
@@ -199,6 +212,10 @@ impl Controller {
             AdminCommand::KeepAlive => Ok(Outcome::done()),
             AdminCommand::FormatNvm(command) => format::decide(&command, sqe, namespaces),
         }
+    }
+
+    const fn has_vendor_commands(&self) -> bool {
+        self.identity.vendor.is_some()
     }
 
     const fn pointer_rule(&self) -> PointerRule {

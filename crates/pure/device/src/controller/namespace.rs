@@ -1,5 +1,6 @@
 //! What the controller needs to know of the namespaces, and which of them a host may use.
 
+use saker_engine::Setting;
 use saker_nvme::csi;
 use saker_nvme::regs::Cc;
 
@@ -34,6 +35,10 @@ pub enum NamespaceKind {
         used_bytes: u64,
         /// EDNEK of the Key Value Configuration feature.
         ednek: bool,
+        /// The engine, as log page C1h names it.
+        engine: &'static str,
+        /// Its settings.
+        settings: Vec<SettingFacts>,
     },
     /// NVM Command Set, with a single format.
     Block {
@@ -44,6 +49,15 @@ pub enum NamespaceKind {
         /// NUSE: logical blocks in use.
         used_blocks: u64,
     },
+}
+
+/// A setting of a namespace, as it is now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SettingFacts {
+    /// Which.
+    pub setting: &'static Setting,
+    /// Its value; `None`: no number says it.
+    pub number: Option<u64>,
 }
 
 impl NamespaceFacts {

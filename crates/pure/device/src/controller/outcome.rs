@@ -78,6 +78,15 @@ pub enum Action {
         /// The new value.
         value: bool,
     },
+    /// Give a live setting of a Key Value namespace another value, which it takes.
+    SetSetting {
+        /// NSID.
+        nsid: u32,
+        /// Its name.
+        name: &'static str,
+        /// The value.
+        number: u64,
+    },
     /// Fetch the host identifier, 16 bytes or 8, and call
     /// [`Controller::note_host_identifier`](super::Controller::note_host_identifier).
     SetHostIdentifier {

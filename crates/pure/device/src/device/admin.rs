@@ -164,6 +164,7 @@ impl<T> Device<T> {
                 None
             }
             Action::SetEdnek { nsid, value } => Some(self.save_ednek(nsid, value)),
+            Action::SetSetting { nsid, name, number } => Some(self.set_setting(nsid, name, number)),
             Action::Format { .. } if self.config.read_only => Some(Err(Status::NAMESPACE_WRITE_PROTECTED)),
             Action::Format { ref nsids, .. } => {
                 let chosen = nsids.iter().filter_map(|nsid| self.index_of(*nsid)).collect();

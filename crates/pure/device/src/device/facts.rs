@@ -1,11 +1,11 @@
 //! What the device tells of itself and its namespaces.
 
 use crate::config::{DeviceConfig, NamespaceKind, TRANSFER_BYTES_MAX};
-use crate::controller::{Identity, NamespaceFacts, NamespaceKind as FactsKind, Transport};
+use crate::controller::{Identity, NamespaceFacts, NamespaceKind as FactsKind, SettingFacts, Transport};
 use crate::namespace::{Namespace, Store};
 use crate::stats::{Fits, NamespaceSnapshot};
 use crate::vendor;
-use saker_engine::{Engine, Inspect};
+use saker_engine::{Engine, EngineKind, Inspect, Setting, Settings};
 use saker_flash::Flash;
 use saker_nvme::vendor_specific::Methods;
 use saker_sim::{Class, Seed};
@@ -42,7 +42,7 @@ pub(super) fn facts(ns: &Namespace, identity: u64, flash: &mut Flash) -> Namespa
     id.child("eui64").rng().fill(&mut eui64);
     let view = flash.view(ns.owner(), Class::Foreground);
     let kind = match (&ns.config.kind, &ns.store) {
-        (NamespaceKind::Kv { value_bytes_max, .. }, store) => {
+        (NamespaceKind::Kv { value_bytes_max, engine, .. }, store) => {
             let (size_bytes, used_bytes) = match store {
                 Store::Kv(s) => (s.capacity_bytes(&view), s.stats().pair_bytes),
                 _ => (0, 0),
@@ -53,6 +53,8 @@ pub(super) fn facts(ns: &Namespace, identity: u64, flash: &mut Flash) -> Namespa
                 size_bytes,
                 used_bytes: used_bytes.min(size_bytes),
                 ednek: ns.error_on_delete,
+                engine: engine.name(),
+                settings: settings(ns, *engine),
             }
         }
         (NamespaceKind::Block { block_bytes, blocks }, store) => {
@@ -61,6 +63,14 @@ pub(super) fn facts(ns: &Namespace, identity: u64, flash: &mut Flash) -> Namespa
         }
     };
     NamespaceFacts { nsid: ns.config.nsid, kind, nguid, eui64 }
+}
+
+/// Its engine's settings: as the store has them, or as it is asked for them while there is none.
+fn settings(ns: &Namespace, engine: EngineKind) -> Vec<SettingFacts> {
+    let now = if let Store::Kv(store) = &ns.store { store.settings() } else { Settings::NONE };
+    let now = now.over(&ns.config.settings);
+    let facts = |setting: &'static Setting| SettingFacts { setting, number: now.get(setting.name) };
+    engine.settings().iter().map(facts).collect()
 }
 
 pub(super) fn namespace_snapshot(ns: &Namespace, flash: &mut Flash) -> NamespaceSnapshot {

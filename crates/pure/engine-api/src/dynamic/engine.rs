@@ -10,6 +10,7 @@ use crate::groups::{Answers, GroupError};
 use crate::job::{Background, Job};
 use crate::kv::{Condition, KvError, Memory, Sink, Source, StoreStats};
 use crate::scan::{Pairs, Scan, Scanned, Snapshot};
+use crate::settings::Settings;
 use saker_log::LogStats;
 use saker_log::recover::Damage;
 use saker_segment_store::{Completion, SegmentStore, Step, Tag};
@@ -104,12 +105,16 @@ pub trait DynEngine: Debug + Send {
     fn check(&self, medium: &dyn SegmentStore) -> Result<(), String>;
     /// [`Engine::reset`].
     fn reset(&self, medium: &dyn SegmentStore) -> Result<Box<dyn DynEngine>, Unsupported>;
+    /// [`Engine::retune`].
+    fn retune(&mut self, asked: &Settings, medium: &dyn SegmentStore) -> Result<(), Unsupported>;
     /// [`Inspect::log_stats`](crate::Inspect::log_stats).
     fn log_stats(&self) -> LogStats;
     /// [`Inspect::memory`](crate::Inspect::memory).
     fn memory(&self) -> Memory;
     /// [`Inspect::counters`](crate::Inspect::counters).
     fn counters(&self) -> Vec<(&'static str, u64)>;
+    /// [`Inspect::settings`](crate::Inspect::settings).
+    fn settings(&self) -> Settings;
     /// [`Inspect::place_of`](crate::Inspect::place_of).
     fn place_of(&mut self, key: &[u8], medium: &mut dyn SegmentStore) -> Option<(u64, u32)>;
     /// [`Inspect::settle`](crate::Inspect::settle).
@@ -265,6 +270,10 @@ impl<E: Engine + Send + 'static> DynEngine for E {
         Ok(Box::new(empty))
     }
 
+    fn retune(&mut self, asked: &Settings, medium: &dyn SegmentStore) -> Result<(), Unsupported> {
+        Engine::retune(self, asked, medium)
+    }
+
     fn log_stats(&self) -> LogStats {
         crate::Inspect::log_stats(self)
     }
@@ -275,6 +284,10 @@ impl<E: Engine + Send + 'static> DynEngine for E {
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         crate::Inspect::counters(self)
+    }
+
+    fn settings(&self) -> Settings {
+        crate::Inspect::settings(self)
     }
 
     fn place_of(&mut self, key: &[u8], medium: &mut dyn SegmentStore) -> Option<(u64, u32)> {

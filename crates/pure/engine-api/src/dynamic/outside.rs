@@ -13,6 +13,7 @@ use crate::job::{Background, Job};
 use crate::kv::{Condition, KvError, Memory, Sink, Source, StoreStats};
 use crate::list::List;
 use crate::scan::{Pairs, Scan, Scanned, Scans, Snapshot};
+use crate::settings::Settings;
 use saker_log::LogStats;
 use saker_log::recover::Damage;
 use saker_segment_store::{Completion, SegmentStore, Step, Tag};
@@ -132,6 +133,10 @@ impl Engine for Outside {
     fn reset<M: SegmentStore>(&self, medium: &M) -> Result<Self, Unsupported> {
         self.0.reset(medium).map(Self)
     }
+
+    fn retune(&mut self, asked: &Settings, medium: &dyn SegmentStore) -> Result<(), Unsupported> {
+        self.0.retune(asked, medium)
+    }
 }
 
 impl List for Outside {
@@ -224,6 +229,10 @@ impl Inspect for Outside {
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         self.0.counters()
+    }
+
+    fn settings(&self) -> Settings {
+        self.0.settings()
     }
 
     fn place_of<M: SegmentStore>(&mut self, key: &[u8], medium: &mut M) -> Option<(u64, u32)> {

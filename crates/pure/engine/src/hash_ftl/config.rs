@@ -110,11 +110,17 @@ impl HashFtlConfig {
             slots,
             validity: Validity::GrainBitmap,
             layout: Layout::Fixed,
-            cache_bytes: cache_bytes(geometry, bytes / 512 * 8),
+            cache_bytes: Self::usual_cache_bytes(geometry, quota_segments),
             page_mappings: None,
             doubles_at_percent: None,
             over_provisioning_percent: 7,
         }
+    }
+
+    /// Bytes of the cache unless told otherwise: a part of the table that Original has with its grains.
+    pub fn usual_cache_bytes(geometry: &Geometry, quota_segments: u32) -> u64 {
+        let bytes = geometry.segment_bytes() * u64::from(quota_segments);
+        cache_bytes(geometry, bytes / u64::from(ORIGINAL_GRAIN_BYTES) * 8)
     }
 
     /// The Plus FTL: 64-B grains, invalid mapping pages, live-only sections. Its cache is as large as Original's.

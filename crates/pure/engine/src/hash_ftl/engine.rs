@@ -1,10 +1,10 @@
 //! The hash FTL as an [`Engine`].
 
 use super::record::HEAD_BYTES;
-use super::{HashFtl, HashFtlConfig};
+use super::{HashFtl, HashFtlConfig, settings};
 use saker_engine_api::{
     Background, Capabilities, Capability, Condition, Context, Engine, Groups, Hints, Inspect, Job, KvError,
-    Memory, Put, Sink, Source, StoreStats, Unsupported, Version,
+    Memory, Put, Settings, Sink, Source, StoreStats, Unsupported, Version,
 };
 use saker_log::LogStats;
 use saker_segment_store::{Completion, SegmentStore, Step, Stream, Tag};
@@ -13,7 +13,7 @@ use saker_value_log::lengths::most_pairs;
 
 /// What it can do beyond single pairs.
 pub(super) const CAPABILITIES: Capabilities =
-    Capabilities::of(&[Capability::List, Capability::Places, Capability::Reset]);
+    Capabilities::of(&[Capability::List, Capability::Places, Capability::Reset, Capability::LiveSettings]);
 
 impl Engine for HashFtl {
     fn capabilities(&self) -> Capabilities {
@@ -124,6 +124,15 @@ impl Engine for HashFtl {
     fn reset<M: SegmentStore>(&self, m: &M) -> Result<Self, Unsupported> {
         Ok(Self::new(HashFtlConfig { ..*self.config() }, m))
     }
+
+    fn retune(&mut self, asked: &Settings, m: &dyn SegmentStore) -> Result<(), Unsupported> {
+        let usual = HashFtlConfig::usual_cache_bytes(&m.geometry(), m.quota_segments());
+        self.config.cache_bytes = settings::cache_bytes(asked).unwrap_or(usual);
+        self.table.cache.set_limit(self.config.cache_bytes);
+        self.gives_back = true;
+        self.give_back();
+        Ok(())
+    }
 }
 
 impl Groups for HashFtl {}
@@ -149,6 +158,10 @@ impl Inspect for HashFtl {
         let mut all = self.ftl_stats().named();
         all.extend(self.ftl_memory().named());
         all
+    }
+
+    fn settings(&self) -> Settings {
+        settings::told(self.config())
     }
 
     fn place_of<M: SegmentStore>(&mut self, key: &[u8], m: &mut M) -> Option<(u64, u32)> {

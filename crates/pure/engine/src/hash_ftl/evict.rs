@@ -53,6 +53,20 @@ impl HashFtl {
         Ok(())
     }
 
+    /// Sections that flash has as they are leave a cache that was made smaller. One that has outgrown its size by itself keeps
+    /// them: it did so because pages could not be made.
+    pub(super) fn give_back(&mut self) {
+        while self.gives_back
+            && self.table.cache.is_over()
+            && let Some(at) = self.table.cache.oldest(self.operation)
+            && !self.table.cache.get(at).is_dirty
+        {
+            let gone = self.table.cache.remove(at);
+            self.table.places[gone.id as usize].cached = 0;
+        }
+        self.gives_back &= self.table.cache.is_over();
+    }
+
     /// Whether the section that goes next should be written now, so that no command waits for it.
     pub(super) fn should_evict(&self) -> bool {
         let cache = &self.table.cache;
@@ -67,7 +81,9 @@ impl HashFtl {
         w: &mut W,
     ) -> Step<Background> {
         let Some(at) = self.table.cache.oldest(self.operation) else { return Step::Done(Background::Idle) };
-        self.evict_from(at, m, w)
+        let step = self.evict_from(at, m, w);
+        self.give_back();
+        step
     }
 
     /// Writes a section in which a tombstone holds room.

@@ -5,8 +5,9 @@ use super::recover::Recovery;
 use super::{HashFtl, HashFtlConfig, settings};
 use crate::factory::Pages;
 use crate::{EngineConfig, Factory};
+use saker_engine_api::settings::Idle;
 use saker_engine_api::{Capabilities, Setting, Settings};
-use saker_segment_store::SegmentStore;
+use saker_segment_store::{Geometry, SegmentStore};
 
 /// Makes Original FTLs.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +29,10 @@ impl Factory for Original {
 
     fn fits(page_bytes: u32, asked: &Settings) -> Result<(), String> {
         fits(page_bytes, grain_bytes(asked, ORIGINAL_GRAIN_BYTES))
+    }
+
+    fn idle(asked: &Settings) -> Vec<Idle> {
+        idle(asked, original_on)
     }
 
     fn create(config: &EngineConfig, m: &dyn SegmentStore) -> HashFtl {
@@ -61,6 +66,10 @@ impl Factory for Plus {
         fits(page_bytes, grain_bytes(asked, PLUS_GRAIN_BYTES))
     }
 
+    fn idle(asked: &Settings) -> Vec<Idle> {
+        idle(asked, HashFtlConfig::plus)
+    }
+
     fn create(config: &EngineConfig, m: &dyn SegmentStore) -> HashFtl {
         HashFtl::new(plus(config, m), m)
     }
@@ -92,6 +101,10 @@ impl Factory for Doubling {
         fits(page_bytes, grain_bytes(asked, ORIGINAL_GRAIN_BYTES))
     }
 
+    fn idle(asked: &Settings) -> Vec<Idle> {
+        idle(asked, doubling_on)
+    }
+
     fn create(config: &EngineConfig, m: &dyn SegmentStore) -> HashFtl {
         HashFtl::new(doubling(config, m), m)
     }
@@ -112,12 +125,23 @@ fn fits(page_bytes: u32, grain_bytes: u32) -> Result<(), String> {
     Err(format!("pages of {page_bytes} bytes are not whole grains of {grain_bytes}"))
 }
 
+/// An engine's own settings on some flash: what else they say does not follow from its shape.
+fn idle(asked: &Settings, own: fn(u16, &Geometry, u32, bool) -> HashFtlConfig) -> Vec<Idle> {
+    let some = Geometry { page_bytes: 4096, oob_bytes: 0, segment_pages: 256, segments: 64 };
+    settings::idle(asked, &own(1, &some, some.segments, true))
+}
+
+fn original_on(owner: u16, geometry: &Geometry, quota_segments: u32, ring_lasts: bool) -> HashFtlConfig {
+    HashFtlConfig::original(owner, geometry, quota_segments, ring_lasts, ORIGINAL_GRAIN_BYTES)
+}
+
+fn doubling_on(owner: u16, geometry: &Geometry, quota_segments: u32, ring_lasts: bool) -> HashFtlConfig {
+    let original = original_on(owner, geometry, quota_segments, ring_lasts);
+    HashFtlConfig { doubles_at_percent: Some(DOUBLES_AT_PERCENT), ..original }
+}
+
 fn original(config: &EngineConfig, m: &dyn SegmentStore) -> HashFtlConfig {
-    let (geometry, quota) = (m.geometry(), m.quota_segments());
-    told(
-        config,
-        HashFtlConfig::original(config.owner, &geometry, quota, config.ring_lasts, ORIGINAL_GRAIN_BYTES),
-    )
+    told(config, original_on(config.owner, &m.geometry(), m.quota_segments(), config.ring_lasts))
 }
 
 fn plus(config: &EngineConfig, m: &dyn SegmentStore) -> HashFtlConfig {

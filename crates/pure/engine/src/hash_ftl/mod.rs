@@ -74,6 +74,8 @@ pub struct HashFtl {
     with_tombstones: BTreeSet<u32>,
     /// A store waits for the room of tombstones.
     wants_room: bool,
+    /// The cache was made smaller, and is still larger.
+    gives_back: bool,
     collection: Option<Collection>,
     victims: gc::victim::Victims,
     rest: gc::rest::Rest,
@@ -116,6 +118,7 @@ impl HashFtl {
             tombstone_bytes: 0,
             with_tombstones: BTreeSet::new(),
             wants_room: false,
+            gives_back: false,
             collection: None,
             victims: gc::victim::Victims::new(geometry.segments),
             rest: gc::rest::Rest::default(),

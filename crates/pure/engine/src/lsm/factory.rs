@@ -2,6 +2,7 @@
 
 use super::{LsmConfig, LsmStore, Recovery, settings};
 use crate::EngineConfig;
+use saker_engine_api::settings::Idle;
 use saker_engine_api::{Capabilities, Setting, Settings};
 use saker_segment_store::{Geometry, SegmentStore};
 
@@ -21,6 +22,10 @@ impl crate::Factory for Factory {
 
     fn fits(page_bytes: u32, asked: &Settings) -> Result<(), String> {
         settings::fits(page_bytes, asked)
+    }
+
+    fn idle(settings: &Settings) -> Vec<Idle> {
+        settings::idle(settings)
     }
 
     fn sized(geometry: &Geometry, quota_segments: u32) -> Settings {

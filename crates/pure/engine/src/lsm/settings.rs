@@ -3,7 +3,7 @@
 
 use super::options::{LsmConfig, OWN_BLOCK_BYTES, table_pages};
 use super::pairs::{BLOCK_BYTES_MAX, BLOCK_BYTES_MIN, PAGE_BYTES_MIN};
-use saker_engine_api::settings::{BitField, Phase, Setting, Settings, Values};
+use saker_engine_api::settings::{BitField, Idle, Phase, Setting, Settings, Values};
 use saker_segment_store::Geometry;
 use saker_value_log::packing::Packing;
 
@@ -73,27 +73,27 @@ const fn number(name: &'static str, range: (u64, u64), default: &'static str, he
     Setting { name, values: Values::Number(range.0, range.1), phase: Phase::AtOpen, default, help }.checked()
 }
 
+/// One that room does not depend on: neither what may be stored nor what is kept back for merges.
+const fn live(name: &'static str, range: (u64, u64), default: &'static str, help: &'static str) -> Setting {
+    Setting { phase: Phase::Live, ..number(name, range, default, help) }.checked()
+}
+
 /// All of them.
 pub static SETTINGS: [Setting; 18] = [
     number("write_buffer_size", (1 << 10, 1 << 32), "S/64, 16KiB to 64MiB", "bytes that fill a memtable"),
     number("max_write_buffer_number", (2, 64), "2", "memtables, with the one that is written"),
     number("compaction_threads", (1, 64), "1", "compactions at once"),
-    number("level0_file_num_compaction_trigger", (1, U32), "4", "tables in level 0 that start a compaction"),
-    number("level0_slowdown_writes_trigger", (1, U32), "20", "tables in level 0 that slow writes down"),
-    number("level0_stop_writes_trigger", (1, U32), "36", "tables in level 0 that stop writes"),
-    number(
-        "soft_pending_compaction_bytes_limit",
-        (1, BYTES),
-        "S/8",
-        "compaction debt that slows writes down",
-    ),
-    number("hard_pending_compaction_bytes_limit", (1, BYTES), "S/4", "compaction debt that stops writes"),
+    live("level0_file_num_compaction_trigger", (1, U32), "4", "tables in level 0 that start a compaction"),
+    live("level0_slowdown_writes_trigger", (1, U32), "20", "tables in level 0 that slow writes down"),
+    live("level0_stop_writes_trigger", (1, U32), "36", "tables in level 0 that stop writes"),
+    live("soft_pending_compaction_bytes_limit", (1, BYTES), "S/8", "compaction debt that slows writes down"),
+    live("hard_pending_compaction_bytes_limit", (1, BYTES), "S/4", "compaction debt that stops writes"),
     Setting {
         name: "slowdown",
         values: Values::Switch,
-        phase: Phase::AtOpen,
+        phase: Phase::Live,
         default: "on",
-        help: "whether writes slow down before they stop",
+        help: "whether writes slow down before they stop; off: what would slow them down does nothing",
     },
     number(
         "target_file_size_base",
@@ -118,8 +118,8 @@ pub static SETTINGS: [Setting; 18] = [
         help: "bytes of tables' blocks, at most a page; own: 4096, or a page if that is no multiple of 4096",
     }
     .checked(),
-    number("max_bytes_for_level_multiplier", (2, 1000), "10", "growth from level to level"),
-    number("bloom_bits_per_key", (0, 64), "10", "bits of the Bloom filters for each key"),
+    live("max_bytes_for_level_multiplier", (2, 1000), "10", "growth from level to level"),
+    live("bloom_bits_per_key", (0, 64), "10", "bits of the Bloom filters for each key"),
     number("pinned_levels", (0, 7), "0", "levels, from 0 on, whose tables stay in memory"),
     Setting {
         name: PACKING,
@@ -129,12 +129,7 @@ pub static SETTINGS: [Setting; 18] = [
         help: "where values go in the value log",
     }
     .checked(),
-    number(
-        PROGRAM_PRICE,
-        (0, U32),
-        "the profile's",
-        "for `auto-time`: bytes copied while 1024 are programmed",
-    ),
+    live(PROGRAM_PRICE, (0, U32), "the profile's", "for `auto-time`: bytes copied while 1024 are programmed"),
 ];
 
 /// The packing policy that was asked for.
@@ -160,6 +155,60 @@ fn min_blob_size(choice: u64) -> u32 {
 /// Bytes of a block, if they were asked for.
 fn block_size(choice: u64) -> Option<u32> {
     choice.checked_sub(1).map(|n| BLOCK_BYTES_MIN << n)
+}
+
+/// A store's settings by name, of pages of so many bytes.
+pub fn told(c: &LsmConfig, page_bytes: u32) -> Settings {
+    let blob = BLOB_SIZES.iter().position(|word| word.parse().unwrap_or(u32::MAX) == c.min_blob_size);
+    let block = c.block_size.and_then(|bytes| BLOCK_SIZES.iter().position(|word| word.parse() == Ok(bytes)));
+    let packing = c.packing.map_or(Settings::NONE, asking_for).get(PACKING);
+    let place = |at: Option<usize>| at.unwrap_or(0) as u64;
+    Settings::told(&[
+        ("write_buffer_size", c.write_buffer_size),
+        ("max_write_buffer_number", c.max_write_buffer_number.into()),
+        ("compaction_threads", c.compaction_threads.into()),
+        ("level0_file_num_compaction_trigger", c.level0_file_num_compaction_trigger.into()),
+        ("level0_slowdown_writes_trigger", c.level0_slowdown_writes_trigger.into()),
+        ("level0_stop_writes_trigger", c.level0_stop_writes_trigger.into()),
+        ("soft_pending_compaction_bytes_limit", c.soft_pending_compaction_bytes_limit),
+        ("hard_pending_compaction_bytes_limit", c.hard_pending_compaction_bytes_limit),
+        ("slowdown", c.slowdown.into()),
+        ("target_file_size_base", u64::from(c.target_file_pages) * u64::from(page_bytes)),
+        ("max_bytes_for_level_base", c.max_bytes_for_level_base),
+        ("max_bytes_for_level_multiplier", c.max_bytes_for_level_multiplier),
+        (MIN_BLOB_SIZE, place(blob)),
+        (BLOCK_SIZE, place(block)),
+        ("bloom_bits_per_key", c.bloom_bits_per_key.into()),
+        ("pinned_levels", c.pinned_levels.into()),
+        (PACKING, packing.unwrap_or(0)),
+        (PROGRAM_PRICE, c.program_price.into()),
+    ])
+}
+
+/// The settings with those that may change while a store is open as `now` has them.
+pub fn retuned(config: LsmConfig, now: &LsmConfig) -> LsmConfig {
+    LsmConfig {
+        level0_file_num_compaction_trigger: now.level0_file_num_compaction_trigger,
+        level0_slowdown_writes_trigger: now.level0_slowdown_writes_trigger,
+        level0_stop_writes_trigger: now.level0_stop_writes_trigger,
+        soft_pending_compaction_bytes_limit: now.soft_pending_compaction_bytes_limit,
+        hard_pending_compaction_bytes_limit: now.hard_pending_compaction_bytes_limit,
+        slowdown: now.slowdown,
+        max_bytes_for_level_multiplier: now.max_bytes_for_level_multiplier,
+        bloom_bits_per_key: now.bloom_bits_per_key,
+        program_price: now.program_price,
+        ..config
+    }
+}
+
+/// Settings that do nothing beside the others.
+pub fn idle(settings: &Settings) -> Vec<Idle> {
+    let is_priced = settings.get(PROGRAM_PRICE).is_some() && packing(settings) != Some(Packing::AutoTime);
+    let why = "only packing=auto-time has a price of programs";
+    is_priced
+        .then_some(Idle { name: PROGRAM_PRICE, why, todo: "add packing=auto-time, or leave it out" })
+        .into_iter()
+        .collect()
 }
 
 /// Whether tables of pages of so many bytes can be as was asked for.

@@ -2,16 +2,16 @@
 
 use super::recover::Tables;
 use super::stall::{Load, judge};
-use super::{Lsm, LsmConfig, LsmStore, policy};
+use super::{Lsm, LsmConfig, LsmStore, policy, settings};
 use crate::ordered::background::Piece;
 use crate::ordered::inside::Inside;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
 use crate::ordered::structure::{
     Buffers, Chores, Collected, Configured, Content, Found, Manifests, Rebuild, Room, Search, Structure,
-    Versions, Write,
+    Tuned, Versions, Write,
 };
-use saker_engine_api::{KvError, Snapshot};
+use saker_engine_api::{KvError, Settings, Snapshot};
 use saker_log::recover::Damage;
 use saker_segment_store::{PageAddr, Reads, SegmentId, SegmentStore, Step, Tag, ready};
 use saker_sim::{Digest, Meter};
@@ -46,6 +46,23 @@ impl Structure for Lsm {
 
     fn counters(store: &LsmStore) -> Vec<(&'static str, u64)> {
         store.counters()
+    }
+}
+
+impl Tuned for Lsm {
+    fn told(config: &LsmConfig, page_bytes: u32) -> Settings {
+        settings::told(config, page_bytes)
+    }
+
+    fn retuned(config: LsmConfig, asked: &Settings, m: &dyn SegmentStore) -> LsmConfig {
+        let geometry = m.geometry();
+        let usual = LsmConfig::new(config.owner, &geometry, m.quota_segments(), config.ring_lasts);
+        settings::retuned(config, &settings::apply(asked, usual, &geometry))
+    }
+
+    /// What compactions owe follows from triggers and sizes of levels.
+    fn adapt(store: &mut LsmStore) {
+        store.measure();
     }
 }
 

@@ -10,7 +10,7 @@ use super::reserve::DELETES_LEAVE;
 use super::structure::{Content, Structure, Write};
 use saker_engine_api::{
     Background, Capabilities, Capability, Condition, Context, Engine, Hints, Inspect, Job, KvError, Memory,
-    Put, Sink, Source, StoreStats, Unsupported, Version,
+    Put, Settings, Sink, Source, StoreStats, Unsupported, Version,
 };
 use saker_log::append::Reserve;
 use saker_log::{LogAddr, LogStats, Segment};
@@ -24,8 +24,8 @@ use saker_value_log::record::{Header, Kind, record_bytes};
 
 /// What such a store can do beyond single pairs.
 pub(crate) const CAPABILITIES: Capabilities = {
-    use Capability::{Groups, List, Places, Reset, Scan, Snapshots};
-    Capabilities::of(&[List, Snapshots, Scan, Groups, Places, Reset])
+    use Capability::{Groups, List, LiveSettings, Places, Reset, Scan, Snapshots};
+    Capabilities::of(&[List, Snapshots, Scan, Groups, Places, Reset, LiveSettings])
 };
 
 impl<S: Structure> Engine for Store<S> {
@@ -220,6 +220,13 @@ impl<S: Structure> Engine for Store<S> {
     fn reset<M: SegmentStore>(&self, m: &M) -> Result<Self, Unsupported> {
         Ok(Self::new(self.config, m))
     }
+
+    fn retune(&mut self, asked: &Settings, m: &dyn SegmentStore) -> Result<(), Unsupported> {
+        self.config = S::retuned(self.config, asked, m);
+        self.settings = self.config.into();
+        S::adapt(self);
+        Ok(())
+    }
 }
 
 impl<S: Structure> Hints for Store<S> {}
@@ -244,6 +251,10 @@ impl<S: Structure> Inspect for Store<S> {
         counters.push(("group_records", self.groups.records));
         counters.push(("group_members", self.groups.members));
         counters
+    }
+
+    fn settings(&self) -> Settings {
+        S::told(&self.config, self.log.geometry().page_bytes)
     }
 
     fn place_of<M: SegmentStore>(&mut self, key: &[u8], m: &mut M) -> Option<(u64, u32)> {

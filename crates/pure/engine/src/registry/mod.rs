@@ -7,6 +7,7 @@ pub use any::{AnyEngine, AnyRecovery};
 
 use crate::factory::{Factory, Pages};
 use crate::{EngineConfig, hash_ftl, hash_store, lsm, tree};
+use saker_engine_api::settings::Idle;
 use saker_engine_api::{Capabilities, Setting, Settings};
 use saker_segment_store::{Geometry, SegmentStore};
 use std::collections::BTreeSet;
@@ -85,6 +86,8 @@ pub struct Registration {
     pub oob_bytes: fn(u32, &Settings) -> u32,
     /// See [`Factory::fits`].
     pub fits: fn(u32, &Settings) -> Result<(), String>,
+    /// See [`Factory::idle`].
+    pub idle: fn(&Settings) -> Vec<Idle>,
     /// See [`Factory::sized`].
     pub sized: fn(&Geometry, u32) -> Settings,
     /// See [`Factory::create`].
@@ -106,6 +109,7 @@ impl Registration {
             counts_pairs: F::COUNTS_PAIRS,
             oob_bytes: F::oob_bytes,
             fits: F::fits,
+            idle: F::idle,
             sized: F::sized,
             create,
             recover,
@@ -194,6 +198,11 @@ impl EngineKind {
     /// Why not, in words.
     pub fn fits(self, page_bytes: u32, settings: &Settings) -> Result<(), String> {
         (self.0.fits)(page_bytes, settings)
+    }
+
+    /// The first of the settings `asked` for that does nothing beside all of the namespace's.
+    pub fn idle(self, asked: &Settings, all: &Settings) -> Option<Idle> {
+        (self.0.idle)(all).into_iter().find(|idle| asked.get(idle.name).is_some())
     }
 
     /// Whether its pages are grains with words out of band.

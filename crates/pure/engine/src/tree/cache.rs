@@ -32,6 +32,16 @@ impl Cache {
         Self { pages_max, ..Self::default() }
     }
 
+    /// It has room for so many pages from now on: the least recently used ones leave.
+    pub fn resize(&mut self, pages_max: usize) {
+        self.pages_max = pages_max;
+        while self.slots.len() > pages_max
+            && let Some((_, oldest)) = self.order.pop_first()
+        {
+            self.slots.remove(&oldest);
+        }
+    }
+
     /// Pages in it.
     pub fn len(&self) -> usize {
         self.slots.len()
@@ -99,6 +109,21 @@ mod tests {
         cache.insert(PageAddr(2), &[2]);
         assert_eq!(has(&cache), [true, true, false]);
         assert_eq!((cache.get(PageAddr(1)), cache.len(), cache.order.len()), (Some(&[9][..]), 2, 2));
+    }
+
+    #[test]
+    fn pages_leave_when_the_room_shrinks_and_enter_when_it_grows() {
+        let mut cache = Cache::new(3);
+        (1..4).for_each(|n| cache.insert(PageAddr(n), &[n as u8]));
+        cache.touch(PageAddr(1));
+        cache.resize(1);
+        let has = |cache: &Cache| [1, 2, 3].map(|n| cache.get(PageAddr(n)).is_some());
+        assert_eq!((has(&cache), cache.check()), ([true, false, false], Ok(())));
+        cache.resize(2);
+        cache.insert(PageAddr(3), &[3]);
+        assert_eq!((has(&cache), cache.check()), ([true, false, true], Ok(())));
+        cache.resize(0);
+        assert_eq!((cache.len(), cache.is_used(), cache.check()), (0, false, Ok(())));
     }
 
     #[test]

@@ -26,17 +26,22 @@ pub struct TreeConfig {
 /// The smallest buffer: 64 updates.
 const BUFFER_BYTES_MIN: u64 = 64 * crate::ordered::memtable::ENTRY_BYTES;
 
+/// Memory for nodes.
+const CACHE: &str = "cache_bytes";
+/// Bytes of a buffer.
+const BUFFER: &str = "write_buffer_size";
+
 /// All of them.
 pub static SETTINGS: [Setting; 2] = [
     Setting {
-        name: "cache_bytes",
+        name: CACHE,
         values: Values::Number(0, 1 << 48),
-        phase: Phase::AtOpen,
+        phase: Phase::Live,
         default: "S/256, at most 64MiB",
         help: "memory for nodes; 0: none",
     },
     Setting {
-        name: "write_buffer_size",
+        name: BUFFER,
         values: Values::Number(1 << 10, 1 << 32),
         phase: Phase::AtOpen,
         default: "S/64, 16KiB to 64MiB",
@@ -47,13 +52,20 @@ pub static SETTINGS: [Setting; 2] = [
 /// A store's settings with what was asked for.
 pub fn apply(settings: &Asked, config: TreeConfig) -> TreeConfig {
     TreeConfig {
-        node_cache_bytes: settings.get("cache_bytes").unwrap_or(config.node_cache_bytes),
-        write_buffer_size: settings
-            .get("write_buffer_size")
-            .unwrap_or(config.write_buffer_size)
-            .max(BUFFER_BYTES_MIN),
+        node_cache_bytes: settings.get(CACHE).unwrap_or(config.node_cache_bytes),
+        write_buffer_size: settings.get(BUFFER).unwrap_or(config.write_buffer_size).max(BUFFER_BYTES_MIN),
         ..config
     }
+}
+
+/// A store's settings by name.
+pub fn told(config: &TreeConfig) -> Asked {
+    Asked::told(&[(CACHE, config.node_cache_bytes), (BUFFER, config.write_buffer_size)])
+}
+
+/// The settings with those that may change while a store is open as `now` has them.
+pub fn retuned(config: TreeConfig, now: &TreeConfig) -> TreeConfig {
+    TreeConfig { node_cache_bytes: now.node_cache_bytes, ..config }
 }
 
 impl TreeConfig {
@@ -71,5 +83,19 @@ impl TreeConfig {
             move_nodes_up_to_free: 0,
             node_cache_bytes: (bytes / 256).min(64 << 20),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_asks_for_the_same() {
+        let geometry = Geometry { page_bytes: 4096, oob_bytes: 64, segment_pages: 256, segments: 64 };
+        let plain = TreeConfig::new(1, &geometry, 64, true);
+        let there = apply(&Asked::told(&[(CACHE, 4096), (BUFFER, 1 << 20)]), plain);
+        assert_eq!((there.node_cache_bytes, there.write_buffer_size), (4096, 1 << 20));
+        assert_eq!(apply(&told(&there), plain), there);
     }
 }

@@ -3,15 +3,15 @@
 use super::descend::Trail;
 use super::recover::Named;
 use super::reserve::{FOR_COLLECTIONS, FOR_DELETES};
-use super::{Cache, CowTree, Frozen, TreeConfig, TreeStore};
+use super::{Cache, CowTree, Frozen, TreeConfig, TreeStore, config};
 use crate::ordered::background::Piece;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
 use crate::ordered::structure::{
     Buffers, Chores, Collected, Configured, Content, Found, Manifests, Rebuild, Room, Search, Structure,
-    Versions, Write,
+    Tuned, Versions, Write,
 };
-use saker_engine_api::{KvError, Snapshot};
+use saker_engine_api::{KvError, Settings, Snapshot};
 use saker_segment_store::{PageAddr, SegmentId, SegmentStore, Step, Tag, ready};
 use saker_sim::{Digest, Meter};
 use std::collections::VecDeque;
@@ -41,6 +41,22 @@ impl Structure for CowTree {
 
     fn counters(store: &TreeStore) -> Vec<(&'static str, u64)> {
         store.counters()
+    }
+}
+
+impl Tuned for CowTree {
+    fn told(config: &TreeConfig, _: u32) -> Settings {
+        config::told(config)
+    }
+
+    fn retuned(own: TreeConfig, asked: &Settings, m: &dyn SegmentStore) -> TreeConfig {
+        let usual = TreeConfig::new(own.owner, &m.geometry(), m.quota_segments(), own.ring_lasts);
+        config::retuned(own, &config::apply(asked, usual))
+    }
+
+    fn adapt(store: &mut TreeStore) {
+        let pages = store.config.node_cache_bytes / store.page_bytes();
+        store.own.cache.resize(pages as usize);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Iterators of devices that have them: pairs in the order of the bytes of their keys, as they were when it was opened.
 
+use std::sync::Arc;
+
 use saker_link::WINDOW_BYTES_MAX;
 use saker_nvme::group::{Form, Op, parse};
 use saker_nvme::vendor_specific::{IteratorRange, NextAnswer};
@@ -50,12 +52,38 @@ impl KeyRange<'_> {
 /// Bytes of a batch: more than a page is worth its transfer, much more is not.
 pub(crate) const BATCH_BYTES: u32 = 64 << 10;
 
-/// An open iterator of the client that opened it. It is known to the device until it is [closed](KvClient::close_iterator).
+/// An open iterator of the client that opened it. It ends when it is [closed](KvClient::close_iterator); one that is dropped ends
+/// when its client is asked for iterators, pairs or a drain the next time.
 #[derive(Debug)]
-#[must_use = "the device knows it until it is closed"]
 pub struct DeviceIterator {
     number: u32,
     batch_bytes: u32,
+    /// The client's copy is the last one when this is dropped.
+    held: Arc<()>,
+}
+
+/// The iterators of a client that the device may still know.
+#[derive(Debug, Default)]
+pub(super) struct Opened(Vec<(u32, Arc<()>)>);
+
+impl Opened {
+    /// The device has given a number out: whoever had it before is gone with a connection.
+    fn opened(&mut self, number: u32) -> Arc<()> {
+        self.forget(number);
+        let held = Arc::new(());
+        self.0.push((number, Arc::clone(&held)));
+        held
+    }
+
+    fn forget(&mut self, number: u32) {
+        self.0.retain(|(other, _)| *other != number);
+    }
+
+    /// One that was dropped, taken out.
+    fn dropped(&mut self) -> Option<u32> {
+        let at = self.0.iter().position(|(_, held)| Arc::strong_count(held) == 1)?;
+        Some(self.0.swap_remove(at).0)
+    }
 }
 
 /// Pairs of one batch: keys and values as ranges of a buffer.
@@ -115,6 +143,7 @@ impl<T: Driver> KvClient<T> {
             return Ok(None);
         }
         self.settle_all()?;
+        self.end_dropped();
         self.make_room()?;
         let beside = beside.map(|iterator| iterator.number);
         let ticket = submitted(self.queue.iterator_open(&range.on_wire(), keys_only, beside))?;
@@ -123,7 +152,16 @@ impl<T: Driver> KvClient<T> {
             return Ok(None);
         }
         check_iterator(status)?;
-        Ok(Some(DeviceIterator { number, batch_bytes: BATCH_BYTES }))
+        let held = self.opened.opened(number);
+        Ok(Some(DeviceIterator { number, batch_bytes: BATCH_BYTES, held }))
+    }
+
+    /// Ends iterators that were dropped: what they see need not be kept any more. One that cannot be ended has ended with its
+    /// connection, or times out.
+    pub(super) fn end_dropped(&mut self) {
+        while let Some(number) = self.opened.dropped() {
+            let _ = self.end_iterator(number);
+        }
     }
 
     /// The next pairs of an iterator, at most `pairs_max` (0: as many as a batch holds), in rising order or, `backwards`, in
@@ -138,6 +176,7 @@ impl<T: Driver> KvClient<T> {
         backwards: bool,
         seek: Option<Key>,
     ) -> Result<PairBatch, HostError> {
+        self.end_dropped();
         loop {
             let limits = (iterator.batch_bytes, pairs_max);
             let (status, answer, payload) = self.ask_next(iterator.number, limits, backwards, seek)?;
@@ -165,8 +204,17 @@ impl<T: Driver> KvClient<T> {
     /// # Errors
     /// [`HostError`].
     pub fn close_iterator(&mut self, iterator: DeviceIterator) -> Result<(), HostError> {
+        let DeviceIterator { number, held, .. } = iterator;
+        // Another client's numbers are not ours.
+        if self.opened.0.iter().any(|(_, ours)| Arc::ptr_eq(ours, &held)) {
+            self.opened.forget(number);
+        }
+        self.end_iterator(number)
+    }
+
+    fn end_iterator(&mut self, number: u32) -> Result<(), HostError> {
         self.make_room()?;
-        let ticket = submitted(self.queue.iterator_close(iterator.number))?;
+        let ticket = submitted(self.queue.iterator_close(number))?;
         match check_iterator(self.wait(ticket, |done| done.status)?) {
             Err(HostError::Kv(KvError::NotFound)) => Ok(()),
             closed => closed,

@@ -38,6 +38,7 @@ use crate::error::{HostError, ProtocolError};
 use crate::kv_queue::{Done, KvQueue, QueueStats, SubmitError, Ticket};
 use crate::transfer::TransferOptions;
 use groups::Groups;
+use iterate::Opened;
 use queued::Queued;
 
 /// How to open a namespace.
@@ -105,6 +106,7 @@ pub struct KvClient<T> {
     delete_missing: DeleteMissing,
     patience: Patience,
     groups: Groups,
+    opened: Opened,
 }
 
 impl<T: Driver> KvClient<T> {
@@ -144,7 +146,8 @@ impl<T: Driver> KvClient<T> {
         let list_bytes = options.list_bytes.clamp(keys::LIST_BYTES_MIN, WINDOW_BYTES_MAX as u32);
         let queued = Queued::new(queue.slots(), options.ring_every);
         let (patience, groups) = (options.patience, Groups::default());
-        Self { queue, driver, queued, value_bytes_max, list_bytes, delete_missing, patience, groups }
+        let opened = Opened::default();
+        Self { queue, driver, queued, value_bytes_max, list_bytes, delete_missing, patience, groups, opened }
     }
 
     /// Sends what is announced and waits for `ticket`; `read` sees its completion, queued writes are booked meanwhile.

@@ -83,10 +83,31 @@ impl<T: Driver> KvClient<T> {
     /// [`HostError::Queued`] with the key of the first write that failed since the last drain; others may have failed too.
     pub fn drain(&mut self) -> Result<(), HostError> {
         self.settle_all()?;
+        self.end_dropped();
         match self.queued.first_error.take() {
             None => Ok(()),
             Some((key, error)) => Err(HostError::Queued { key, error: Box::new(error) }),
         }
+    }
+
+    /// As [`drain`](Self::drain), while `goes_on` says so; it is told how many writes are in flight. What is then still in flight
+    /// is left to itself.
+    ///
+    /// # Errors
+    /// As [`drain`](Self::drain).
+    pub fn drain_while(&mut self, goes_on: &mut dyn FnMut(usize) -> bool) -> Result<(), HostError> {
+        self.queue.ring();
+        self.queued.rung();
+        while self.queued.in_flight > 0 && goes_on(self.queued.in_flight) {
+            self.driver.drive();
+            self.reap()?;
+        }
+        if self.queued.in_flight > 0 { Ok(()) } else { self.drain() }
+    }
+
+    /// Whether [`drain`](Self::drain) has anything to wait for, or to tell.
+    pub fn is_drained(&self) -> bool {
+        self.queued.in_flight == 0 && self.queued.first_error.is_none()
     }
 
     /// Queued writes in flight.

@@ -50,7 +50,7 @@ impl Connection {
     }
 
     /// A log page; `None` if the controller does not have it.
-    fn whole_log<L: FromBytes + KnownLayout + Immutable>(
+    pub(super) fn whole_log<L: FromBytes + KnownLayout + Immutable>(
         &mut self,
         driver: &mut impl Driver,
         lid: u8,

@@ -6,8 +6,10 @@ mod features;
 mod identify;
 mod methods;
 mod queues;
+mod settings;
 
 pub use queues::KvQueueOptions;
+pub use settings::NamedSettings;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

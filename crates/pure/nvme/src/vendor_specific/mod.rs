@@ -13,6 +13,7 @@ mod iterator;
 mod mmio;
 mod piggyback;
 mod retrieve;
+mod settings;
 
 pub use capabilities::{Capabilities, Methods};
 pub use fragment::{Fragment, TRANSFER_BYTES, parts_sum};
@@ -23,9 +24,16 @@ pub use iterator::{IteratorCommand, IteratorRange, NextAnswer, RangeParts, is_it
 pub use mmio::{MmioStore, store_mmio};
 pub use piggyback::{PIGGYBACK_BYTES, PiggybackStore, piggyback_commands, store_piggyback, transfer};
 pub use retrieve::{CQ_SLOT_BYTES, InlineRetrieve, TINY_BYTES, cq_slots, retrieve_inline, retrieve_tiny};
+pub use settings::{SetSetting, SettingEntry, SettingPhase, SettingsHead, text, text_of};
 
 /// Log page identifier of [`Capabilities`].
 pub const LID_CAPABILITIES: u8 = 0xC0;
+
+/// Log page identifier of [`SettingsHead`].
+pub const LID_SETTINGS: u8 = 0xC1;
+
+/// Feature identifier of [`SetSetting`].
+pub const FID_SETTING: u8 = 0xC0;
 
 /// Declares the opcodes, each with its name and whether it changes content.
 macro_rules! commands {

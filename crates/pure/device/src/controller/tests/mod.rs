@@ -10,4 +10,5 @@ mod paths;
 mod queues;
 mod random;
 mod registers;
+mod settings;
 mod support;

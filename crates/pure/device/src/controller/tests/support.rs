@@ -50,6 +50,8 @@ pub fn namespaces() -> Vec<NamespaceFacts> {
         size_bytes: 1 << 30,
         used_bytes: 0x1234,
         ednek: false,
+        engine: "lsm",
+        settings: Vec::new(),
     };
     let block = NamespaceKind::Block { block_bytes: 4096, blocks: 0x1_0000, used_blocks: 0x42 };
     // Out of order on purpose.

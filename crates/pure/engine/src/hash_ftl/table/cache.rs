@@ -66,6 +66,11 @@ impl Cache {
         Self { slab: Vec::new(), free: Vec::new(), newest: NONE, oldest: NONE, bytes: 0, limit, len: 0 }
     }
 
+    /// It may have so many bytes from now on: sections leave when somebody takes memory, or in the background.
+    pub fn set_limit(&mut self, limit: u64) {
+        self.limit = limit;
+    }
+
     /// Memory that sections take.
     pub fn bytes(&self) -> u64 {
         self.bytes

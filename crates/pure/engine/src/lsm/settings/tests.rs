@@ -62,3 +62,33 @@ fn pinned_levels_do_without_filters_unless_told() {
     assert_eq!(config(&[("pinned_levels", 2)]).bloom_bits_per_key, 0);
     assert_eq!(config(&[("pinned_levels", 2), ("bloom_bits_per_key", 5)]).bloom_bits_per_key, 5);
 }
+
+#[test]
+fn what_is_told_asks_for_the_same() {
+    let every = |end: fn(&Setting) -> u64| SETTINGS.iter().map(|s| (s.name, end(s))).collect::<Vec<_>>();
+    for asked in [vec![], every(|s| s.range().0), every(|s| s.range().1)] {
+        let there = config(&asked);
+        let told = told(&there, GEOMETRY.page_bytes);
+        assert_eq!(apply(&told, config(&[]), &GEOMETRY), there);
+        assert!(SETTINGS.iter().all(|setting| told.get(setting.name).is_some()));
+    }
+}
+
+#[test]
+fn only_live_settings_change_while_a_store_is_open() {
+    // Levels in memory take their filters with them, and a store is always asked for both.
+    for setting in SETTINGS.iter().filter(|setting| setting.name != "pinned_levels") {
+        let (least, most) = setting.range();
+        let [least, most] = [least, most].map(|value| config(&[(setting.name, value)]));
+        let changed =
+            retuned(config(&[]), &least) != config(&[]) || retuned(config(&[]), &most) != config(&[]);
+        assert_eq!(changed, setting.is_live(), "{}", setting.name);
+    }
+}
+
+#[test]
+fn a_price_that_nobody_asks_for_is_named() {
+    let idle = |asked: &[(&'static str, u64)]| idle(&Settings::told(asked)).len();
+    assert_eq!((idle(&[(PROGRAM_PRICE, 9)]), idle(&[(PROGRAM_PRICE, 9), (PACKING, 5)])), (1, 1));
+    assert_eq!((idle(&[(PROGRAM_PRICE, 9), (PACKING, 6)]), idle(&[(PACKING, 5)])), (0, 0));
+}

@@ -14,6 +14,7 @@
 //! | [`Manifests`] | describing the structure | `manifest` |
 //! | [`Rebuild`] | the way back from a manifest | `recover` |
 //! | [`Checked`] | whether it agrees with itself | `check` |
+//! | [`Tuned`] | settings by name, and those that change while the store is open | `engine` |
 //!
 //! Functions take the structure alone where that is all they need; those that read the value log, the memtable or what the
 //! store counts take the store.
@@ -26,6 +27,7 @@ mod manifests;
 mod rebuild;
 mod room;
 mod search;
+mod tuned;
 mod versions;
 
 pub use buffers::{Buffers, Write};
@@ -36,6 +38,7 @@ pub use manifests::Manifests;
 pub use rebuild::Rebuild;
 pub use room::{Content, Room};
 pub use search::{Found, Search};
+pub use tuned::Tuned;
 pub use versions::Versions;
 
 use super::{Settings, Store};
@@ -51,7 +54,7 @@ pub trait Configured: Clone + Debug + Sized {
 
 /// A structure of sorted entries that follow from a value log's records.
 pub trait Structure:
-    Configured + Search + Versions + Buffers + Room + Collected + Chores + Manifests + Rebuild + Checked
+    Configured + Search + Versions + Buffers + Room + Collected + Chores + Manifests + Rebuild + Checked + Tuned
 {
     /// An empty one.
     fn new(config: &Self::Config, m: &dyn SegmentStore) -> Self;

@@ -4,19 +4,21 @@ use saker::Kv;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(super) struct Turnstile {
+/// Lanes of several threads take turns at one handle.
+#[derive(Debug)]
+pub(crate) struct Turnstile<'k> {
     next: AtomicU64,
     serving: AtomicU64,
-    kv: Mutex<Kv>,
+    kv: Mutex<&'k mut Kv>,
 }
 
-impl Turnstile {
-    pub(super) fn new(kv: Kv) -> Self {
+impl<'k> Turnstile<'k> {
+    pub(crate) fn new(kv: &'k mut Kv) -> Self {
         Self { next: AtomicU64::new(0), serving: AtomicU64::new(0), kv: Mutex::new(kv) }
     }
 
     /// Calls `f` when it is this thread's turn.
-    pub(super) fn take<R>(&self, f: impl FnOnce(&mut Kv) -> R) -> R {
+    pub(crate) fn take<R>(&self, f: impl FnOnce(&mut Kv) -> R) -> R {
         let mine = self.next.fetch_add(1, Ordering::Relaxed);
         let mut waited = 0_u32;
         while self.serving.load(Ordering::Acquire) != mine {
@@ -28,12 +30,8 @@ impl Turnstile {
         result
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kv> {
+    fn lock(&self) -> MutexGuard<'_, &'k mut Kv> {
         self.kv.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn into_inner(self) -> Kv {
-        self.kv.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

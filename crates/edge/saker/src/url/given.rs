@@ -1,0 +1,40 @@
+//! Options that a URL gives and that would do nothing: whoever writes one expects something.
+
+use super::{Backing, DeviceUrl, Timing};
+use saker_sim::Chance;
+use std::collections::BTreeSet;
+
+/// What does nothing beside the others, and what to write instead.
+pub(super) fn without_effect(
+    url: &DeviceUrl,
+    names: &BTreeSet<&str>,
+) -> Option<(&'static str, &'static str)> {
+    let faults = &url.faults;
+    let is_real = url.timing == Timing::Real;
+    let happens = |chance: &Chance| chance.times > 0;
+    let fails = ["fault.program", "fault.erase", "fault.read", "fault.spike", "fault.cut"];
+    if matches!(url.place, Backing::Memory { shards: 2.., blocks: 1.., .. }) {
+        return Some(("blocks with shards", "leave one of them out: shards have pairs only"));
+    }
+    if happens(&faults.spike) && !is_real {
+        return Some((
+            "fault.spike without timing=real",
+            "add timing=real: an untimed device has no latencies",
+        ));
+    }
+    if happens(&faults.spike) && faults.spike_ns == 0 {
+        return Some(("fault.spike without a length", "add fault.spike_ns=1000000"));
+    }
+    if faults.spike_ns > 0 && !happens(&faults.spike) {
+        return Some(("fault.spike_ns without fault.spike", "add fault.spike=1/100"));
+    }
+    (names.contains("fault.seed") && !fails.iter().any(|name| names.contains(name)))
+        .then_some(("fault.seed without a fault", "add one, such as fault.program=1/1000"))
+}
+
+impl DeviceUrl {
+    /// Whether the URL has that option.
+    pub(crate) fn gives(&self, name: &str) -> bool {
+        self.given.contains(name)
+    }
+}
