@@ -129,7 +129,7 @@ fn every_mechanism_is_at_work_with_values_in_the_tree() {
     for side in Side::ALL {
         let apart = setup(EngineKind::LSM, side);
         let media = told(&apart).media;
-        // A store at the host that is nearly full merges all tables before a put: with longer values a history takes a minute.
+        // At the host a put waits long for room when the store is nearly full: with longer values a history takes a minute.
         let sizes = if side == Side::Host { tier(1, 3) } else { 3 };
         for min_blob_size in MIN_BLOB_SIZES.into_iter().take(sizes) {
             let inside = Setup { min_blob_size, ..apart };
