@@ -2,7 +2,7 @@
 
 use crate::reserves::model::Role::{Checkpoints, Collects, Repairs, Takes, Works};
 use crate::reserves::model::{Fault, Role, Row, Segments, endless, rows, segments, slots};
-use saker_engine::{hash_ftl, hash_store, lsm, tree};
+use saker_engine::{EngineKind, hash_ftl, hash_store, lsm, tree};
 use saker_flash::page_map;
 use saker_log::reserve::{Activity, Claim, describe};
 
@@ -12,10 +12,14 @@ const FREE: u32 = 1;
 
 struct Subject {
     name: &'static str,
+    /// Engines whose table it is.
+    engines: &'static [EngineKind],
     table: Vec<Activity>,
     roles: Vec<Role>,
 }
 
+const HASH_FTLS: [EngineKind; 3] =
+    [EngineKind::HASH_ORIGINAL, EngineKind::HASH_DOUBLING, EngineKind::HASH_PLUS];
 const LOG_ROLES: [Role; 5] = [Repairs, Collects, Checkpoints, Takes, Takes];
 
 /// With a manifest or merge of two segments each, or of one.
@@ -23,17 +27,29 @@ fn subjects() -> Vec<Subject> {
     let ftl = vec![Repairs, Repairs, Collects, Takes, Takes, Takes, Collects, Takes, Takes, Takes];
     let lsm = vec![Repairs, Repairs, Checkpoints, Works, Works, Works, Collects, Takes, Takes, Takes];
     let tree = vec![Repairs, Checkpoints, Works, Works, Collects, Takes, Takes, Takes, Takes, Repairs];
-    let subject =
-        |name, table: &[Activity], roles: &[Role]| Subject { name, table: table.into(), roles: roles.into() };
+    let subject = |name, engines, table: &[Activity], roles: &[Role]| Subject {
+        name,
+        engines,
+        table: table.into(),
+        roles: roles.into(),
+    };
     vec![
-        subject("hash store", &hash_store::reserve::TABLE, &LOG_ROLES),
-        subject("block namespace", &page_map::reserve::TABLE, &LOG_ROLES),
-        subject("hash FTL", &hash_ftl::reserve::TABLE, &ftl),
-        subject("LSM store", &lsm::reserve::table(1, 1), &lsm),
-        subject("LSM store, long merges", &lsm::reserve::table(2, 2), &lsm),
-        subject("tree store", &tree::reserve::table(1, 1), &tree),
-        subject("tree store, long merges", &tree::reserve::table(2, 2), &tree),
+        subject("hash store", &[EngineKind::HASH_STORE], &hash_store::reserve::TABLE, &LOG_ROLES),
+        subject("block namespace", &[], &page_map::reserve::TABLE, &LOG_ROLES),
+        subject("hash FTL", &HASH_FTLS, &hash_ftl::reserve::TABLE, &ftl),
+        subject("LSM store", &[EngineKind::LSM], &lsm::reserve::table(1, 1), &lsm),
+        subject("LSM store, long merges", &[EngineKind::LSM], &lsm::reserve::table(2, 2), &lsm),
+        subject("tree store", &[EngineKind::TREE], &tree::reserve::table(1, 1), &tree),
+        subject("tree store, long merges", &[EngineKind::TREE], &tree::reserve::table(2, 2), &tree),
     ]
+}
+
+#[test]
+fn every_engine_has_a_table() {
+    let subjects = subjects();
+    for engine in EngineKind::ALL {
+        assert!(subjects.iter().any(|s| s.engines.contains(engine)), "{} has none", engine.name());
+    }
 }
 
 fn explore(rows: &[Row], of_slots: bool) -> (std::collections::BTreeSet<Fault>, usize) {
