@@ -68,7 +68,7 @@ pub struct Device<T> {
     booted: bool,
     /// The host switched the volatile write cache off: every write is flushed.
     pub(crate) write_through: bool,
-    /// A setting has changed: what is blocked may go on.
+    /// A setting has changed: background work may have become due.
     pub(crate) retuned: bool,
 }
 

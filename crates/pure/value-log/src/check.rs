@@ -131,3 +131,60 @@ fn check_other<'r>(record: &'r [u8], key: &[u8], addr: RecordAddr, owner: u16) -
     (right && record_crc(record.get(4..used)?) == header.crc)
         .then_some((start as u32, record.get(start..used)?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{record_bytes, seal};
+
+    const OWNER: u16 = 3;
+
+    /// A record with so many zeros between key and value, as it lies in a page.
+    fn record(key: &[u8], pad_bytes: u8, value: &[u8]) -> (Vec<u8>, RecordAddr) {
+        let header = Header {
+            crc: 0,
+            value_bytes: value.len() as u32,
+            version: 7,
+            kind: Kind::Pair,
+            key_bytes: key.len() as u8,
+            owner: OWNER,
+            lead_bytes: 0,
+            pad_bytes,
+            stays: false,
+        };
+        let mut bytes = [&header.encode()[..], key, &vec![0; pad_bytes.into()], value].concat();
+        seal(header, &mut bytes);
+        let whole = record_bytes((key.len() + usize::from(pad_bytes)) as u32, value.len() as u32);
+        bytes.resize(whole as usize, 0);
+        (bytes, RecordAddr::new(4096, whole, key.len() as u8))
+    }
+
+    #[test]
+    fn a_record_is_delivered_for_its_key_owner_and_place_alone() {
+        for pad_bytes in [0, 3] {
+            let value = [9; 29];
+            let (bytes, addr) = record(b"a key", pad_bytes, &value);
+            let start = HEADER_BYTES + 5 + u32::from(pad_bytes);
+            assert_eq!(check_here(&bytes, b"a key", addr, OWNER), Some((start, &value[..])));
+            assert_eq!(check_whole(&bytes, b"a key", addr, OWNER), Some((start, 29)));
+            for key in [&b"b key"[..], b"a ke", b"a key "] {
+                assert_eq!(check_here(&bytes, key, addr, OWNER), None, "{key:?}");
+            }
+            assert_eq!(check_here(&bytes, b"a key", addr, OWNER + 1), None, "another owner");
+            let longer = RecordAddr::new(4096, addr.record_bytes() + 8, 5);
+            assert_eq!(check_here(&bytes, b"a key", longer, OWNER), None, "a longer place");
+            for end in 0..start as usize + value.len() {
+                assert_eq!(check_here(&bytes[..end], b"a key", addr, OWNER), None, "cut after {end} bytes");
+            }
+            for bit in 0..(start as usize + value.len()) * 8 {
+                let mut bytes = bytes.clone();
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(
+                    check_here(&bytes, b"a key", addr, OWNER),
+                    None,
+                    "padded by {pad_bytes}, bit {bit}"
+                );
+            }
+        }
+    }
+}

@@ -10,6 +10,7 @@ mod host_device;
 mod host_side;
 mod iterators;
 mod joined;
+mod live;
 mod long_keys;
 mod methods;
 mod prefetch;
