@@ -26,7 +26,7 @@ pub fn check(workspace: &Workspace) -> Result<Vec<Finding>, Fault> {
     let mut findings = Vec::new();
     let mut seen = BTreeSet::new();
     for (name, files) in sources(workspace)? {
-        findings.extend(judge(&name, &graph_of(&files), &table));
+        findings.extend(judge(&name, &files, &table));
         seen.insert(name);
     }
     let unknown = table.names().into_iter().filter(|name| !seen.contains(*name));
@@ -70,7 +70,8 @@ fn graph_of(files: &[(String, String)]) -> Graph {
 }
 
 /// All findings on one crate.
-fn judge(name: &str, graph: &Graph, table: &Table) -> Vec<Finding> {
+fn judge(name: &str, files: &[(String, String)], table: &Table) -> Vec<Finding> {
+    let graph = graph_of(files);
     let allowed = table.circles.get(name);
     let known = allowed.cloned().unwrap_or_default();
     let circles = graph.circles();
@@ -86,13 +87,16 @@ fn judge(name: &str, graph: &Graph, table: &Table) -> Vec<Finding> {
         let circle = circle.join(", ");
         Finding::fail(RULE, name, format!("xtask/modules.toml allows a circle that is not there: {circle}"))
     }));
-    for law in table.apart.iter().filter(|law| law.within == name) {
+    for law in table.apart.iter().filter(|law| law.within == name).map(|law| law.among(files)) {
         for (from, to, file) in graph.edges_among(&law.modules) {
             findings.push(Finding::fail(
                 RULE,
                 format!("{name}: {file}"),
                 format!("{from} imports {to}: {}", law.why),
             ));
+        }
+        if law.modules.len() < 2 {
+            findings.push(Finding::fail(RULE, name, format!("has nothing to keep apart: {}", law.why)));
         }
         let lost = law.modules.iter().filter(|module| !graph.has(module));
         findings.extend(
@@ -119,7 +123,7 @@ mod tests {
     }
 
     fn found(name: &str, list: &[(&str, &str)]) -> Vec<String> {
-        judge(name, &graph_of(&files(list)), &table()).into_iter().map(|f| f.message).collect()
+        judge(name, &files(list), &table()).into_iter().map(|f| f.message).collect()
     }
 
     #[test]
@@ -152,6 +156,28 @@ mod tests {
         let reach = [("lib.rs", ""), ("x/mod.rs", "fn f() { crate::y::g(); }"), ("y.rs", "")];
         assert_eq!(found("house", &reach), ["x imports y: they are apart"]);
         assert_eq!(found("house", &[("lib.rs", ""), ("x.rs", "")]), ["has no module y to keep apart"]);
+    }
+
+    #[test]
+    fn modules_with_a_file_are_kept_apart_whatever_their_names() {
+        let table =
+            Table::parse("[[apart]]\nwithin = 'house'\nwith_file = 'door.rs'\nwhy = 'they are apart'")
+                .unwrap();
+        let rooms = [
+            ("lib.rs", ""),
+            ("x/door.rs", ""),
+            ("y/door.rs", ""),
+            ("kit/mod.rs", ""),
+            ("x/mod.rs", "use crate::kit;"),
+        ];
+        let told = |more: &[(&str, &str)]| -> Vec<String> {
+            let list = files(&[&rooms[..], more].concat());
+            judge("house", &list, &table).into_iter().map(|f| f.message).collect()
+        };
+        assert_eq!(told(&[]), [""; 0]);
+        assert_eq!(told(&[("y/mod.rs", "use crate::x::X;")]), ["y imports x: they are apart"]);
+        let none = judge("house", &files(&[("lib.rs", ""), ("x/door.rs", "")]), &table);
+        assert_eq!(none.len(), 1, "one module is apart from nothing: the file may have another name now");
     }
 
     #[test]

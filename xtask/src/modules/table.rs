@@ -21,15 +21,30 @@ pub struct Table {
 }
 
 /// Modules of one crate that import nothing of each other.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Apart {
     /// The crate.
     pub within: String,
     /// Its modules.
+    #[serde(default)]
     pub modules: Vec<String>,
+    /// Each module is one of them whose folder has a file of this name.
+    #[serde(default)]
+    pub with_file: Option<String>,
     /// The reason, printed with a finding.
     pub why: String,
+}
+
+impl Apart {
+    /// The same with the modules that have its file, among the files of its crate.
+    #[must_use]
+    pub fn among(&self, files: &[(String, String)]) -> Self {
+        let Some(file) = &self.with_file else { return self.clone() };
+        let has = files.iter().filter_map(|(path, _)| path.split_once('/').filter(|(_, rest)| rest == file));
+        let modules = self.modules.iter().cloned().chain(has.map(|(module, _)| module.to_owned()));
+        Self { modules: modules.collect::<BTreeSet<_>>().into_iter().collect(), ..self.clone() }
+    }
 }
 
 impl Table {

@@ -16,11 +16,12 @@ pub mod trace;
 pub mod ycsb;
 
 use hdrhistogram::Histogram;
+use saker::Kv;
 use saker_host::transfer::{Adaptive, Auto, Objective};
 use saker_host::{Method, Pacing, TransferPolicy};
 use saker_lab::error::LabError;
 use saker_lab::plan::Settings;
-use saker_lab::report::Point;
+use saker_lab::report::{Point, Stalls};
 use saker_lab::rig::{Cell, Stored, add_metrics, stores};
 use saker_profile::Profile;
 use saker_world::{Load, calibrate_at};
@@ -109,6 +110,16 @@ pub fn in_virtual(
     Ok(BenchReport { point, traces, lines: Vec::new() })
 }
 
+/// When the device's engine stopped or delayed writes, as far as it can be asked.
+fn stalls_of(kv: &mut Kv) -> Stalls {
+    let namespaces = kv.stats().map(|stats| stats.namespaces).unwrap_or_default();
+    namespaces
+        .into_iter()
+        .map(|namespace| namespace.stalls)
+        .find(|stalls| !stalls.is_empty())
+        .unwrap_or_default()
+}
+
 fn add_numbers(point: &mut Point, run: &Stored) {
     add_metrics(point, run);
     let result = &run.result;
@@ -118,5 +129,6 @@ fn add_numbers(point: &mut Point, run: &Stored) {
     for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)] {
         point.add(&format!("latency_us_{name}"), result.latency.value_at_quantile(quantile) as f64 / 1e3);
     }
+    point.add_stalls(&result.stalls);
     point.values.insert("digest".to_owned(), json!(format!("{:016x}", result.digest)));
 }

@@ -1,7 +1,7 @@
 //! A workload on the device of a URL, by this machine's clock.
 
-use crate::BenchReport;
 use crate::door::{Buffers, DoorStore, carry_out, drain};
+use crate::{BenchReport, stalls_of};
 use hdrhistogram::Histogram;
 use saker::{CacheStats, Kv};
 use saker_host::HostError;
@@ -32,9 +32,11 @@ pub fn on_url(kv: &mut Kv, url: &str, run: &RealOptions) -> Result<BenchReport, 
     if run.suite.needs_preload() {
         execute(kv, &plan.preload(), true)?;
     }
+    let before = stalls_of(kv);
     let begun = Instant::now();
     let latency = execute(kv, &plan, run.queued)?;
     let elapsed = begun.elapsed().as_secs_f64();
+    let stalls = stalls_of(kv).since(&before);
     let mut point = Point::at([("workload", json!(run.suite.name())), ("device", json!(url))]);
     point.add("operations", run.options.operations as f64);
     point.add("elapsed_s", elapsed);
@@ -48,6 +50,7 @@ pub fn on_url(kv: &mut Kv, url: &str, run: &RealOptions) -> Result<BenchReport, 
             point.add(&format!("latency_us_{name}"), latency.value_at_quantile(quantile) as f64 / 1e3);
         }
     }
+    point.add_stalls(&stalls);
     Ok(BenchReport { point, traces: Vec::new(), lines: Vec::new() })
 }
 

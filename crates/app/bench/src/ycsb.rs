@@ -3,15 +3,14 @@
 use crate::door::{self, Buffers, DoorLane, DoorStore};
 use hdrhistogram::Histogram;
 use saker::Kv;
-use saker_host::KvClient;
+use saker_assembly::Build;
+use saker_host::TransferOptions;
 use saker_lab::error::LabError;
 use saker_lab::report::Point;
-use saker_lab::rig::Serial;
-use saker_nvme::Key;
 use saker_profile::Profile;
-use saker_store::{KvStore, Op, Outcome, Refusal};
+use saker_store::{Failure, KvStore, Op, Outcome};
 use saker_workload::{Kind, Operation, Plan, ValueSource};
-use saker_world::Clocked;
+use saker_world::{Alone, Clocked, DiskStore, Job};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -69,36 +68,31 @@ impl Client for OnUrl<'_> {
     }
 }
 
-/// A device in virtual time.
-struct Virtual(Serial);
+/// DiskKV in virtual time.
+struct Virtual(Alone<DiskStore<Clocked>>);
 
 impl Virtual {
-    fn client(&mut self) -> &mut KvClient<Clocked> {
-        &mut self.0.client
-    }
-
-    fn scan(&mut self, from: &[u8], entries: u32) -> Result<(), LabError> {
-        let from = key_of(from)?;
-        let keys: Result<Vec<_>, _> = self.client().list(Some(from)).take(entries as usize).collect();
-        for key in keys? {
-            self.client().get(&key)?;
-        }
-        Ok(())
+    /// On a new device of that profile, for values of up to so many bytes.
+    fn new(profile: &Profile, flash_bytes: u64, seed: u64, value_bytes_max: u32) -> Result<Self, LabError> {
+        let build = Build::kv(profile, flash_bytes, seed)?;
+        let transfer = TransferOptions::default();
+        let like = Job { threads: 1, depth: 1, operations: Vec::new(), flush: false, transfer };
+        let store = DiskStore::timed(&build, &[like], None)?.reading(value_bytes_max);
+        Ok(Self(Alone::new(store)?))
     }
 }
 
-fn key_of(key: &[u8]) -> Result<Key, LabError> {
-    Key::new(key).map_err(|_| LabError::Missing("a key of 1 to 16 bytes".to_owned()))
+/// How an operation ended whose failure ends the run.
+fn found(outcome: Outcome<'_>) -> Result<bool, Failure> {
+    match outcome {
+        Outcome::Failed(failure) => Err(failure),
+        other => Ok(other != Outcome::Absent),
+    }
 }
 
 impl Client for Virtual {
     fn carry_out(&mut self, op: &Op) -> Result<bool, LabError> {
-        match op {
-            Op::Put(key, value) => self.client().put(&key_of(key)?, value).map(|()| true).map_err(Into::into),
-            Op::Get(key) => Ok(self.client().get(&key_of(key)?)?.is_some()),
-            Op::List { from, entries, .. } => self.scan(from, *entries).map(|()| true),
-            other => Err(Refusal::Unsupported(other.name()).into()),
-        }
+        Ok(self.0.carry_out(op, found)???)
     }
 
     fn now_ns(&mut self) -> u64 {
@@ -261,15 +255,14 @@ fn ycsb_name(phase: &str, kind: Kind) -> &'static str {
 /// # Errors
 /// [`LabError`].
 pub fn in_virtual(profile: &Profile, plan: &Plan, which: Phases) -> Result<Vec<Phase>, LabError> {
-    let sum = |plan: &Plan| -> Result<u64, LabError> {
-        Ok(plan
-            .operations()?
-            .filter(|o| o.kind.writes_value())
-            .map(|o| u64::from(o.size) + RECORD_BYTES)
-            .sum())
-    };
-    let bytes = ((sum(plan)? + sum(&plan.preload())?) * 2).max(FLASH_BYTES_MIN);
-    let mut client = Virtual(Serial::open(profile, bytes, plan.seed)?);
+    let (mut sum, mut longest) = (0, 0);
+    for plan in [plan, &plan.preload()] {
+        for write in plan.operations()?.filter(|o| o.kind.writes_value()) {
+            sum += u64::from(write.size) + RECORD_BYTES;
+            longest = longest.max(write.size);
+        }
+    }
+    let mut client = Virtual::new(profile, (sum * 2).max(FLASH_BYTES_MIN), plan.seed, longest)?;
     phases(&mut client, plan, which)
 }
 

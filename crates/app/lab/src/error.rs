@@ -6,8 +6,8 @@ use saker_history::HistoryError;
 use saker_host::HostError;
 use saker_profile::ProfileError;
 use saker_workload::WorkloadError;
-use saker_world::Refusal;
 use saker_world::calibrate::CalibrationError;
+use saker_world::{Failure, Refusal};
 use thiserror::Error;
 
 /// An experiment that cannot be run. A claim that does not hold is no error.
@@ -37,6 +37,9 @@ pub enum LabError {
     /// What a store refused, by name.
     #[error(transparent)]
     Store(#[from] Refusal),
+    /// An operation that a store carried out, and that failed.
+    #[error(transparent)]
+    Operation(#[from] Failure),
     /// A history that could not be told.
     #[error(transparent)]
     History(#[from] HistoryError),

@@ -1,7 +1,9 @@
 //! What an experiment finds, as data. It is written to JSON as it stands, and read back to be compared or drawn.
 
+pub use saker_engine::write_gate::Stalls;
+use saker_sim::{Duration, Instant};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Schema of a document of experiments.
 pub const SCHEMA: &str = "saker.reproduce.v1";
@@ -45,6 +47,11 @@ impl Point {
         self.values.insert(name.to_owned(), number(value));
     }
 
+    /// Adds when writes were stopped or delayed, if they were.
+    pub fn add_stalls(&mut self, found: &Stalls) {
+        self.values.extend(stalls(found).map(|told| ("stalls".to_owned(), told)));
+    }
+
     /// The number of that name.
     pub fn get(&self, name: &str) -> Option<f64> {
         self.values.get(name).and_then(Value::as_f64)
@@ -63,6 +70,28 @@ pub fn number(value: f64) -> Value {
         return Value::from(rounded as i64);
     }
     serde_json::Number::from_f64(rounded).map_or(Value::Null, Value::Number)
+}
+
+/// When an engine stopped or delayed writes: sums by what was done and why, and the last periods, in seconds. `None`: it never did.
+pub fn stalls(stalls: &Stalls) -> Option<Value> {
+    if stalls.is_empty() {
+        return None;
+    }
+    let seconds = |length: Duration| number(length.as_secs_f64());
+    let mut told = json!({});
+    for (hold, cause, held) in stalls.sums() {
+        told[hold.name()][cause.name()] =
+            json!({ "periods": held.periods, "s": seconds(held.time), "writes": held.writes });
+    }
+    let periods = stalls.recent.iter().map(|period| {
+        json!({
+            "hold": period.hold.name(), "cause": period.cause.name(), "writes": period.writes,
+            "begin_s": seconds(period.begin.since(Instant::ZERO)), "length_s": seconds(period.length),
+        })
+    });
+    told["periods"] = periods.collect();
+    told["earlier_periods"] = stalls.gone().into();
+    Some(told)
 }
 
 /// One claim, and whether it holds here.

@@ -350,3 +350,57 @@ fn what_may_be_stored_stays_as_much() {
         }
     }
 }
+
+/// A table in level 0 is enough to hold writes back; the rate is the least that a delay may come to.
+const HELD_BACK: &str =
+    "&level0_file_num_compaction_trigger=1&level0_slowdown_writes_trigger=1&delayed_write_rate=64KiB";
+
+/// Delayed and stopped writes through every kind of device in memory.
+#[test]
+fn writes_that_are_held_back_are_stored_and_told() {
+    let mut asked = 0;
+    for more in ["", "&threads=1", "&timing=real"] {
+        for (limit, counted) in [("40", "l0_file_count_limit_delays"), ("1", "l0_file_count_limit_stops")] {
+            let url = format!("{}{HELD_BACK}&level0_stop_writes_trigger={limit}{more}", url(EngineKind::LSM));
+            let mut kv = Kv::open(&url).expect("opens");
+            put_all(&mut kv, 1);
+            kv.set_setting("slowdown", "off").expect("live");
+            put_all(&mut kv, 2);
+            has_all(&mut kv, 2, &url);
+            kv.delete(&key(7)).expect("deleted");
+            assert_eq!(kv.get(&key(7)), Ok(None), "{url}");
+            kv.flush().expect("flushes");
+            // A device on a thread of its own is not asked.
+            let Some(stats) = kv.stats() else { continue };
+            let told = &stats.namespaces[0];
+            let times = told.counters.iter().find(|(name, _)| *name == counted).expect("a counter").1;
+            assert!(times > 0 && told.stalls.is_empty(), "{url}: no clock, no time: {:?}", told.stalls);
+            asked += 1;
+        }
+    }
+    assert_eq!(asked, 2, "the one on this thread, with each limit");
+}
+
+/// Sessions of several threads write and read while writes are delayed and stopped.
+#[test]
+fn sessions_go_on_while_writes_are_held_back() {
+    for limit in ["40", "1"] {
+        let url =
+            format!("{}{HELD_BACK}&level0_stop_writes_trigger={limit}&timing=real", url(EngineKind::LSM));
+        let saker = Saker::open(&url, SakerOptions::default()).expect("opens");
+        std::thread::scope(|scope| {
+            for thread in 0..2_u32 {
+                let saker = &saker;
+                scope.spawn(move || {
+                    let mut session = saker.session().expect("a session");
+                    for n in (0..PAIRS).map(|n| PAIRS * thread + n) {
+                        session.put(&n.to_be_bytes(), &value(n, 1, 30)).expect("taken");
+                        let back = PAIRS * thread + n % PAIRS / 2;
+                        assert_eq!(session.get(&back.to_be_bytes()), Ok(Some(value(back, 1, 30))));
+                    }
+                    session.sync().expect("stored");
+                });
+            }
+        });
+    }
+}

@@ -10,8 +10,10 @@ use saker_engine::{EngineConfig, Settings};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemCells, PowerCut, Timings};
 use saker_host::host_kv::HOST_PAGE_BYTES;
+use saker_host::memory::{self, Room};
 use saker_host::{CacheOptions, Port};
 use saker_link::{DmaSpace, Placement, TlpShape};
+use saker_log::reserve::kept_slots;
 use saker_profile::Profile;
 use saker_segment_store::{PageBuffer, PageBufferMemory, PowerHistory};
 use saker_sim::Duration;
@@ -162,8 +164,8 @@ impl Build {
     pub fn ring_slots(&self) -> u16 {
         let wanted = u32::from(u16::MAX / 4).min(self.profile.geometry.power_safe_ring_slots.get());
         // Room for two of the largest values.
-        let least = 2 * (2 << 20) / self.shape.geometry.page_bytes + 16;
-        wanted.max(least.min(self.shape.geometry.segment_pages + 16)) as u16
+        let two = 2 * (2 << 20) / self.shape.geometry.page_bytes;
+        wanted.max(two.min(self.shape.geometry.segment_pages) + BESIDE_VALUES) as u16
     }
 
     fn ring(&self) -> PageBuffer {
@@ -210,10 +212,9 @@ impl Build {
 
     /// Host memory and BAR for `queue_pairs` queue pairs of `depth` slots. Placement is fixed, so that runs repeat.
     pub fn attach(&self, queue_pairs: u16, depth: u16) -> Attachment {
-        // A slot has a window, and its command may lend another.
-        let windows = u32::from(queue_pairs) * (2 * u32::from(depth) + 4) + 64;
-        let pages = u32::from(queue_pairs) * (u32::from(depth) + 64) + 256;
-        let space = DmaSpace::with_placement(pages, windows, Placement::At(0));
+        let entries = (u32::from(depth) + 1).max(QUEUE_ENTRIES_MIN);
+        let Room { pages, windows } = memory::needed(&memory::Shape { queue_pairs, entries, slots: depth });
+        let space = DmaSpace::with_placement(pages + LENT.pages, windows + LENT.windows, Placement::At(0));
         Attachment::new(space, self.config.queue_pairs_max.max(queue_pairs))
     }
 
@@ -233,6 +234,20 @@ impl Build {
         device
     }
 }
+
+/// Slots of the page buffer beside those for values.
+const BESIDE_VALUES: u32 = 16;
+const _: () = {
+    // What a value has to leave of two namespaces: open pages, a step of whatever goes before it, and its own ends.
+    assert!(kept_slots(2) as u32 <= BESIDE_VALUES, "two namespaces store values that long");
+};
+
+/// Entries of a host's queues, however few commands are in flight: values can travel in the queue itself.
+pub const QUEUE_ENTRIES_MIN: u32 = 512;
+
+/// What programs take of the host's memory beside the queue pairs: a log page, payloads of their own, buffers that they lend
+/// for the time of a call. Nothing waits for it; who takes more is refused.
+const LENT: Room = Room { pages: 256, windows: 64 };
 
 /// The host's end of an attachment.
 pub fn port(host: &Attachment) -> Port {

@@ -4,7 +4,7 @@
 mod build;
 mod shape;
 
-pub use build::{Build, port};
+pub use build::{Build, QUEUE_ENTRIES_MIN, port};
 pub use shape::{
     BuildError, SEGMENTS_MAX, SEGMENTS_MIN, least_bytes, or_profile, profiles_where, shape_for, shape_of,
     written,

@@ -71,6 +71,10 @@ pub struct DeviceConfig {
 
 /// Bytes that one command can move.
 pub const TRANSFER_BYTES_MAX: u32 = 4 << 20;
+/// Bytes that one Copy moves at most (MSSRL and MCL): what the device keeps of it in memory.
+pub const COPY_BYTES_MAX: u32 = 1 << 20;
+/// Source ranges of one Copy (MSRC is one less).
+pub const COPY_RANGES_MAX: u32 = 128;
 
 impl DeviceConfig {
     /// One KV namespace over all of the flash.

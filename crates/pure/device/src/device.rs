@@ -1,17 +1,18 @@
 //! The device as a whole: what both drivers share.
 
 mod admin;
+mod drain;
 mod facts;
 mod format;
 mod salvage;
 mod settings;
 
 use crate::config::{DeviceConfig, NamespaceKind};
-use crate::controller::{Controller, HealthCounters, NamespaceFacts};
-use crate::drain::Drain;
+use crate::controller::{Controller, NamespaceFacts};
 use crate::namespace::{Namespace, Store};
 use crate::queues::Queues;
-use crate::stats::{DeviceStats, Stats};
+use crate::stats::{DeviceStats, HealthCounters, Stats};
+use drain::Drain;
 use facts::{facts, identity, namespace_snapshot};
 use format::Format;
 use saker_engine::{Hints, Inspect};

@@ -6,9 +6,9 @@ mod kv;
 mod work;
 
 pub use block::block_status;
-pub use inner::{COPY_BYTES_MAX, COPY_RANGES_MAX, Inner};
-pub(crate) use kv::condition;
-pub use kv::kv_status;
+pub use inner::Inner;
+
+pub use crate::answer::{Outcome, Reach, Reply, Timing, key_hash, kv_status};
 
 use crate::config::{NamespaceKind, TRANSFER_BYTES_MAX};
 use crate::groups::GroupRequest;
@@ -25,8 +25,7 @@ use saker_nvme::nvm::NvmCommand;
 use saker_nvme::vendor_specific::InlineRetrieve;
 use saker_nvme::{Key, KvCommand, PointerRule, Status};
 use saker_profile::TimedOp;
-use saker_segment_store::{Reads, Tag};
-use saker_sim::{Digest, Meter, Unit};
+use saker_sim::{Meter, Unit};
 
 /// A decoded command and where its data is.
 #[derive(Clone, Debug)]
@@ -45,65 +44,6 @@ pub enum Request {
     Indirect(Box<IndirectRequest>),
     /// For an iterator.
     Iterator(Box<IteratorRequest>),
-}
-
-/// What a latency table looks at: the operation and its sizes in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Timing {
-    /// Not in tables: it takes no time.
-    Nothing,
-    /// One operation: bytes of its key, and of its value or buffer.
-    Single(TimedOp, u32, u32),
-    /// A group: operations, and bytes of its payload.
-    Group(TimedOp, u32, u32),
-}
-
-/// The host's memory, and who moves its bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct Reach<'a> {
-    /// The memory.
-    pub space: &'a DmaSpace,
-    /// Whether an engine moves data, without a core.
-    pub dma_engine: bool,
-}
-
-/// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reply {
-    /// Its status.
-    pub status: Status,
-    /// Completion dword 0.
-    pub dw0: u32,
-    /// Completion dword 1.
-    pub dw1: u32,
-    /// Bytes that go to the host's buffer.
-    pub bytes_out: u32,
-    /// It completes when everything up to this tag has completed and a sync has followed.
-    pub flush: Option<Tag>,
-}
-
-impl Reply {
-    pub(crate) const fn status(status: Status) -> Self {
-        Self { status, dw0: 0, dw1: 0, bytes_out: 0, flush: None }
-    }
-}
-
-/// What became of an execution.
-#[derive(Debug)]
-pub enum Outcome {
-    /// The engine is done with it.
-    Done(Reply),
-    /// Bring these pages.
-    Need(Reads),
-    /// Background work or outstanding I/O must progress.
-    Blocked,
-}
-
-/// A key, for whoever only has to tell keys apart.
-pub fn key_hash(key: &[u8]) -> u64 {
-    let mut digest = Digest::default();
-    digest.bytes(key);
-    digest.value()
 }
 
 impl Request {

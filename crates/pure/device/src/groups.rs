@@ -8,8 +8,8 @@ mod long;
 mod singly;
 mod source;
 
+use crate::answer::{Outcome, Reach, Reply, Timing, kv_status};
 use crate::config::TRANSFER_BYTES_MAX;
-use crate::execute::{Outcome, Reach, Reply, Timing, kv_status};
 use crate::transfer::{Aside, Pieces};
 use answers::{Failing, Failures, Told};
 use gather::Vector;
@@ -276,7 +276,7 @@ impl GroupRequest {
             }
             Step::Done(Err(refused)) => Outcome::Done(refusal(refused)),
             Step::Need(reads) => Outcome::Need(reads),
-            Step::Blocked(_) => Outcome::Blocked,
+            Step::Blocked(stall) => Outcome::Blocked(stall),
         }
     }
 

@@ -91,12 +91,11 @@ impl Device<Untimed> {
                 if !self.queues.fetch(qid, &mut sqe) {
                     break;
                 }
-                if !self.serve_quickly(qid, &sqe) {
-                    self.serve(qid, &sqe);
-                }
+                let served = self.serve_quickly(qid, &sqe);
+                let is_last = served.unwrap_or_else(|| self.serve(qid, &sqe));
                 any = true;
                 // One look at the doorbell for all that it announced: the next is the next turn's.
-                if !self.queues.has_more(qid) {
+                if is_last {
                     break;
                 }
             }
@@ -125,17 +124,19 @@ impl Device<Untimed> {
         any || self.give_up_formats()
     }
 
+    /// Carries out and answers any command; true if no more is known of its queue.
     #[inline(never)]
-    fn serve(&mut self, qid: u16, sqe: &Sqe) {
+    fn serve(&mut self, qid: u16, sqe: &Sqe) -> bool {
         if sqe.opcode >= vendor::FIRST {
-            return self.serve_vendor(qid, sqe);
+            self.serve_vendor(qid, sqe);
+            return !self.queues.has_more(qid);
         }
         if self.queues.has_open_values() {
             self.queues.close_value(qid);
         }
         let reply = if self.flash.is_powered() { self.reply(sqe) } else { failed(Status::INTERNAL_ERROR) };
         self.count(qid, sqe, reply.status);
-        self.queues.complete_later(qid, sqe.cid.get(), reply.status, u64::from(reply.dw0));
+        self.queues.complete_later(qid, sqe.cid.get(), reply.status, u64::from(reply.dw0))
     }
 
     #[inline(always)]
@@ -245,7 +246,7 @@ impl Device<Untimed> {
                     return if reply.flush.is_some() { self.finish_flush(n, reply) } else { reply };
                 }
                 Outcome::Need(_) => unreachable!("untimed pages are resident"),
-                Outcome::Blocked => {
+                Outcome::Blocked(_) => {
                     fruitless = if self.make_room(n) { 0 } else { fruitless + 1 };
                     quanta += 1;
                     if self.gives_up(n, fruitless, quanta) {

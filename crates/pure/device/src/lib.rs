@@ -5,10 +5,10 @@
 //! stages as events, each taking its resource when it is ready).
 #![forbid(unsafe_code)]
 
+mod answer;
 pub mod config;
 pub mod controller;
 pub mod device;
-mod drain;
 pub mod execute;
 mod fork;
 mod groups;

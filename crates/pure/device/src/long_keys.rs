@@ -2,9 +2,9 @@
 //! ([`saker_long_keys`]): so any engine has them, a List shows them, and hosts with and without these commands see the
 //! same pairs. The device changes an envelope in one step, which two hosts could not.
 
+use crate::answer::{Outcome, Reach, Reply, Timing, condition, kv_status};
 use crate::config::TRANSFER_BYTES_MAX;
-use crate::controller::HealthCounters;
-use crate::execute::{Outcome, Reach, Reply, Timing, condition, kv_status};
+use crate::stats::HealthCounters;
 use crate::transfer::{Aside, Pieces};
 use saker_engine::{AnyEngine, Condition, Engine, GroupOp, KvError, Single};
 use saker_engine::{Context, Value};
@@ -177,7 +177,7 @@ impl IndirectRequest {
             Step::Done(Ok(before)) => before,
             Step::Done(Err(e)) => return Outcome::Done(Reply::status(kv_status(e))),
             Step::Need(reads) => return Outcome::Need(reads),
-            Step::Blocked(_) => return Outcome::Blocked,
+            Step::Blocked(stall) => return Outcome::Blocked(stall),
         };
         let changed = match self.command.op {
             IndirectOp::Retrieve { buffer_bytes } => {
@@ -199,7 +199,7 @@ impl IndirectRequest {
                 Outcome::Done(Reply::status(done.map_or_else(kv_status, |()| Status::SUCCESS)))
             }
             Step::Need(reads) => Outcome::Need(reads),
-            Step::Blocked(_) => Outcome::Blocked,
+            Step::Blocked(stall) => Outcome::Blocked(stall),
         }
     }
 

@@ -3,15 +3,16 @@
 use crate::config::{DeviceConfig, NamespaceConfig, NamespaceKind};
 use crate::groups::Kept;
 use crate::iterators::Iterators;
+use saker_engine::write_gate::WriteGate;
 use saker_engine::{
     AnyEngine, AnyRecovery, Background, Capability, Context, Engine, EngineConfig, Job, Recover, Unsupported,
+    WriteCondition,
 };
 use saker_flash::page_map::gc::Progress;
 use saker_flash::page_map::recover::Recovery as BlockRecovery;
 use saker_flash::page_map::{PageMap, PageMapConfig};
 use saker_flash::{Cells, Flash, NamespaceSegments};
 use saker_log::recover::Damage;
-use saker_log::reserve::landing_pages;
 use saker_long_keys::NarrowDigest;
 use saker_segment_store::{CellError, Completion, SegmentStore, Step, Tag};
 use saker_sim::{Class, Meter};
@@ -57,6 +58,8 @@ pub struct Namespace {
     pub read_only: bool,
     /// Something was lost that may have been newer than what there is, so nothing is given out.
     pub uncertain: bool,
+    /// Writes that its engine delays, by the number of their command; only a device that keeps time has any.
+    pub gate: WriteGate<u32>,
 }
 
 impl Namespace {
@@ -75,6 +78,7 @@ impl Namespace {
             long_keys: None,
             read_only: device.read_only,
             uncertain: false,
+            gate: WriteGate::default(),
         };
         if let NamespaceKind::Kv { error_on_delete, .. } = namespace.config.kind {
             namespace.error_on_delete = flash.media().saved(owner).unwrap_or(error_on_delete);
@@ -118,10 +122,7 @@ impl Namespace {
         let NamespaceKind::Kv { value_bytes_max, seed, .. } = self.config.kind else {
             unreachable!("asked for a KV namespace only")
         };
-        // A value is landed in the page buffer as a whole: with too few slots it never could be.
-        let pages = landing_pages(m.page_buffer().slots(), owners);
-        let landing = u32::from(pages).saturating_mul(m.geometry().page_bytes);
-        EngineConfig { seed: Some(seed), value_bytes_max: value_bytes_max.min(landing), ..common }
+        EngineConfig { seed: Some(seed), value_bytes_max, ..common }.landing_in(m, owners)
     }
 
     /// Its owner number in the flash.
@@ -248,6 +249,18 @@ impl Namespace {
             Store::KvRecovery(r) => r.completed(done, m),
             Store::BlockRecovery(r) => r.completed(done, m),
             Store::Damaged(_) | Store::Erasing(..) => {}
+        }
+    }
+
+    /// Whether its engine's background work keeps up with writes.
+    pub fn write_condition(&self) -> WriteCondition {
+        if let Store::Kv(s) = &self.store { s.write_condition() } else { WriteCondition::Normal }
+    }
+
+    /// So many delayed writes have waited for their turn ([`Engine::let_pass`]).
+    pub fn let_pass(&mut self, writes: u32) {
+        if let Store::Kv(s) = &mut self.store {
+            s.let_pass(writes);
         }
     }
 

@@ -1,10 +1,41 @@
 //! What the device counts.
 
-use crate::controller::HealthCounters;
+use saker_engine::write_gate::Stalls;
 use saker_engine::{Memory, StoreStats};
 use saker_flash::FlashStats;
 use saker_link::Traffic;
 use saker_log::LogStats;
+
+/// What a device did for all its hosts since it was opened. Lasting counters would have to be kept on the medium.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HealthCounters {
+    /// Commands that read user data.
+    pub reads: u64,
+    /// Bytes of user data that they, and Verify, read.
+    pub bytes_read: u64,
+    /// Commands that wrote user data.
+    pub writes: u64,
+    /// Bytes of user data that they wrote.
+    pub bytes_written: u64,
+    /// Commands that ended because data could not be read, or was not what had been written.
+    pub media_errors: u64,
+}
+
+impl HealthCounters {
+    /// Counts a command that read `bytes`.
+    #[inline(always)]
+    pub fn read(&mut self, bytes: u32) {
+        self.reads += 1;
+        self.bytes_read += u64::from(bytes);
+    }
+
+    /// Counts a command that wrote `bytes`.
+    #[inline(always)]
+    pub fn wrote(&mut self, bytes: u32) {
+        self.writes += 1;
+        self.bytes_written += u64::from(bytes);
+    }
+}
 
 /// Counters of commands and of the link, as the device sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +105,8 @@ pub struct NamespaceSnapshot {
     pub engine: &'static str,
     /// Counters of the engine's own mechanisms, by name.
     pub counters: Vec<(&'static str, u64)>,
+    /// When its engine stopped or delayed writes, if the device keeps time.
+    pub stalls: Stalls,
     /// Damage that keeps the namespace from being opened.
     pub damage: Option<String>,
 }

@@ -14,6 +14,7 @@ mod order;
 mod pipe;
 mod settings;
 mod traces;
+mod turns;
 
 use crate::config::DeviceConfig;
 use crate::device::{Attachment, Device};
@@ -82,6 +83,8 @@ struct Token {
     service: Duration,
     /// Which core it belongs to, where they do not share their work.
     lane: u64,
+    /// It has waited for its turn among delayed writes.
+    passes: bool,
     duty: Duty,
 }
 
@@ -110,6 +113,8 @@ enum Event {
     Look,
     /// A quantum of background work is over.
     Quantum(u32),
+    /// A delayed write of a namespace may have its turn.
+    Turn(u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +143,8 @@ pub struct Timed {
     waiting_reads: Vec<Option<Work>>,
     background_pages: Vec<Option<Pinned>>,
     blocked: Vec<VecDeque<Id>>,
+    /// By namespace: for when its next turn of a delayed write is an event.
+    turns: Vec<Option<Instant>>,
     workers: Vec<Worker>,
     flushing: Vec<Id>,
     /// Quanta of background work since the last command was given up or something completed, while the host's file
@@ -164,6 +171,7 @@ impl Timed {
             waiting_reads: Vec::new(),
             background_pages: (0..namespaces).map(|_| None).collect(),
             blocked: vec![VecDeque::new(); namespaces],
+            turns: vec![None; namespaces],
             workers: vec![Worker::Idle; namespaces],
             flushing: Vec::new(),
             quanta_while_held: 0,
@@ -317,6 +325,7 @@ impl Device<Timed> {
             Event::Core => self.start_on_cores(),
             Event::Quantum(n) => self.after_quantum(n as usize),
             Event::Look => self.look_at_host(),
+            Event::Turn(n) => self.on_turn(n as usize),
             Event::Step(id) => self.on_stage(id),
         }
     }

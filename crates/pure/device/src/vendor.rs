@@ -6,12 +6,11 @@ use crate::execute::Request;
 use crate::groups::GroupRequest;
 use crate::iterators::IteratorRequest;
 use crate::long_keys::IndirectRequest;
-use crate::methods::{self, Arrival, GATHER_BYTES_MAX, InlineHead, RETRIEVE_BYTES_MAX, Taken};
-use saker_engine::GROUP_BYTES_MAX;
-use saker_link::{REGION_BYTES, Sqe};
+use crate::methods::{self, Arrival, InlineHead, Taken, is_known};
+use saker_link::Sqe;
 use saker_nvme::Status;
 use saker_nvme::group::is_group;
-use saker_nvme::vendor_specific::{Capabilities, Methods, is_indirect, is_iterator, opcode};
+use saker_nvme::vendor_specific::{is_indirect, is_iterator};
 
 /// The first vendor opcode.
 pub const FIRST: u8 = 0xC0;
@@ -23,29 +22,6 @@ pub enum Routed {
     Request(Request),
     /// It was a part; DW0 of its completion.
     More(u32),
-}
-
-/// The log page of a device with these methods.
-pub fn capabilities(methods: Methods) -> Capabilities {
-    let region = if methods.mmio() { REGION_BYTES } else { 0 };
-    let groups = if methods.groups() { GROUP_BYTES_MAX } else { 0 };
-    Capabilities::new(methods, GATHER_BYTES_MAX, region, RETRIEVE_BYTES_MAX).with_group_bytes(groups)
-}
-
-/// Whether a device with these methods knows a vendor opcode.
-pub fn is_known(methods: Methods, code: u8) -> bool {
-    if let Some(bit) = methods::announced_by(code) {
-        return methods.0 & bit.0 != 0;
-    }
-    match code {
-        opcode::GROUP | opcode::GROUP_RESULTS => methods.groups(),
-        opcode::GROUP_BOTH_WAYS => methods.groups_both_ways(),
-        opcode::GROUP_PREFETCH => methods.prefetch_groups(),
-        opcode::GROUP_VECTOR | opcode::BULK_PUT => methods.group_comparators(),
-        code if is_iterator(code) => methods.iterators(),
-        code if is_indirect(code) => methods.indirect_keys(),
-        _ => false,
-    }
 }
 
 impl<T> Device<T> {

@@ -11,6 +11,7 @@ use crate::kv::{Condition, KvError, Sink, Source, StoreStats};
 use crate::list::List;
 use crate::scan::Scans;
 use crate::settings::Settings;
+use crate::write_condition::WriteCondition;
 use saker_log::recover::Damage;
 use saker_segment_store::{Completion, SegmentStore, Step, Tag};
 use saker_sim::Meter;
@@ -94,6 +95,17 @@ pub trait Engine: Clone + Debug + List + Scans + Groups + Hints + Inspect {
         finished: Tag,
         cx: &mut Context<'_, M, W>,
     ) -> Step<Background>;
+
+    /// Whether background work keeps up with writes, as of the last operation or quantum.
+    fn write_condition(&self) -> WriteCondition {
+        WriteCondition::Normal
+    }
+
+    /// So many of the next writes pass though writes are delayed: the driver has made them wait. From the first call on only that lets
+    /// them pass. Before it a quantum of background work lets one pass, for drivers without a clock: they pay with work.
+    fn let_pass(&mut self, writes: u32) {
+        let _ = writes;
+    }
 
     /// Counters.
     fn stats(&self) -> StoreStats;

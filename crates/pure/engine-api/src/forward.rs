@@ -36,6 +36,8 @@ macro_rules! forward_engine {
                 changes fn background<M: SegmentStore, W: Meter>(
                     job: Job, finished: Tag, cx: &mut Context<'_, M, W>
                 ) -> Step<Background>;
+                looks fn write_condition() -> WriteCondition;
+                changes fn let_pass(writes: u32) -> ();
                 looks fn stats() -> StoreStats;
                 looks fn live_bytes() -> u64;
                 looks fn capacity_bytes<M: SegmentStore>(medium: &M) -> u64;
@@ -76,6 +78,7 @@ macro_rules! forward_engine {
                 looks fn counters() -> Vec<(&'static str, u64)>;
                 looks fn settings() -> Settings;
                 changes fn place_of<M: SegmentStore>(key: &[u8], medium: &mut M) -> Option<(u64, u32)>;
+                looks fn spoils<M: SegmentStore>(wrong: LogFlip, medium: &M) -> Option<LogFlip>;
                 changes fn settle() -> ();
             }
         };
@@ -110,9 +113,9 @@ pub mod forwarded {
     pub use crate::{
         Answers, Background, Capabilities, Condition, Context, Engine, GroupError, GroupSource, Groups,
         Hints, Inspect, Job, KvError, List, Memory, Pairs, Put, Scan, Scanned, Scans, Settings, Sink,
-        Snapshot, Source, StoreStats, Unsupported, Version,
+        Snapshot, Source, StoreStats, Unsupported, Version, WriteCondition,
     };
-    pub use saker_log::LogStats;
+    pub use saker_log::{LogFlip, LogStats};
     pub use saker_segment_store::{Completion, SegmentStore, Step, Tag};
     pub use saker_sim::Meter;
 }

@@ -2,7 +2,7 @@
 
 use crate::kv::Memory;
 use crate::settings::Settings;
-use saker_log::LogStats;
+use saker_log::{LogFlip, LogStats};
 use saker_segment_store::SegmentStore;
 
 /// Counters, places and modelled memory.
@@ -32,6 +32,13 @@ pub trait Inspect {
     fn place_of<M: SegmentStore>(&mut self, key: &[u8], medium: &mut M) -> Option<(u64, u32)> {
         let _ = (key, medium);
         None
+    }
+
+    /// The change that makes unreadable what a changed byte of a page belongs to, and nothing else; `None`: it belongs to no
+    /// record. For a device that was helped over the byte ([`saker_log::recover::Damage`]).
+    fn spoils<M: SegmentStore>(&self, wrong: LogFlip, medium: &M) -> Option<LogFlip> {
+        let _ = medium;
+        Some(wrong)
     }
 
     /// Work that was put off so that operations are cheaper is done, so that counters are right.

@@ -9,6 +9,8 @@
 //! | `answer`, `job` | what became of a write; background work |
 //! | [`kv`] | values on their way in and out, errors, counters |
 //! | [`settings`] | what is asked of an engine by name |
+//! | `write_condition` | whether background work keeps up with writes |
+//! | [`write_gate`] | the driver's half of that: who waits, and for how long |
 //! | `singly` | groups for engines without them |
 //! | `dynamic` | engines, media, meters and all else as trait objects |
 //! | `forward` | the table by which one type is any of several engines |
@@ -32,6 +34,8 @@ mod list;
 mod scan;
 pub mod settings;
 mod singly;
+mod write_condition;
+pub mod write_gate;
 
 pub use answer::{Put, Token, Version};
 pub use capabilities::{Capabilities, Capability, Unsupported};
@@ -49,3 +53,4 @@ pub use list::List;
 pub use scan::{Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Scans, Snapshot};
 pub use settings::{Setting, Settings, Typed};
 pub use singly::{SINGLY_BYTES_MAX, Single, Singly, Value};
+pub use write_condition::{WriteCondition, WriteStallCause};

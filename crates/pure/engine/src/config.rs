@@ -1,6 +1,8 @@
 //! What every engine is told.
 
 use saker_engine_api::Settings;
+use saker_log::reserve::landing_pages;
+use saker_segment_store::SegmentStore;
 use saker_value_log::group::KeyCost;
 
 /// What every engine is told.
@@ -34,5 +36,13 @@ impl EngineConfig {
             group_keys: KeyCost::default(),
             settings: Settings::NONE,
         }
+    }
+    /// The same with no value longer than what the page buffer can take, which so many owners share. A value is landed as a
+    /// whole: with too few slots it would wait for ever.
+    #[must_use]
+    pub fn landing_in(self, m: &dyn SegmentStore, owners: u16) -> Self {
+        let pages = u32::from(landing_pages(m.page_buffer().slots(), owners));
+        let landing = pages.saturating_mul(m.geometry().page_bytes);
+        Self { value_bytes_max: self.value_bytes_max.min(landing), ..self }
     }
 }

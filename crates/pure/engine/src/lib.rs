@@ -21,14 +21,14 @@ pub mod tree;
 pub use config::EngineConfig;
 pub use factory::Factory;
 pub use hash_store::{HashStore, HashStoreConfig};
-pub use lsm::{LsmConfig, LsmStats, LsmStore};
+pub use lsm::{LevelBytes, LsmConfig, LsmStats, LsmStore, Traffic};
 pub use registry::{AnyEngine, AnyRecovery, EngineKind, Registration};
 pub use saker_engine_api::{
     Answers, Background, Capabilities, Capability, Condition, Context, Engine, GroupError, GroupFlags,
     GroupOp, GroupSource, Groups, Hints, Inspect, Job, KvError, List, Member, Memory, Outside,
     OutsideRecovery, Pairs, Put, Recover, SCAN_PAIRS_MAX, Scan, Scanned, Scans, Setting, Settings, Single,
-    Singly, Sink, Snapshot, Source, SourceError, StoreStats, Typed, Unsupported, Value, Version, kv,
-    settings,
+    Singly, Sink, Snapshot, Source, SourceError, StoreStats, Typed, Unsupported, Value, Version,
+    WriteCondition, WriteStallCause, kv, settings, write_gate,
 };
 pub use saker_value_log::group::{GROUP_BYTES_MAX, KeyCost};
 pub use saker_value_log::packing::{PRICED_BYTES, Packing};

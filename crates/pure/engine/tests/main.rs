@@ -1,7 +1,9 @@
 //! Every engine, by itself. One program, so that it is linked once.
 
 mod capacity;
+mod documents;
 mod hash_ftl;
+mod landing;
 mod lsm;
 mod model;
 mod ordered;

@@ -149,6 +149,11 @@ impl Flash {
         self.now = now;
     }
 
+    /// The time that was set last.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
     /// Whether no operation is on its way and no completion waits to be taken. What the host's file refused is not on
     /// its way.
     pub fn is_quiet(&self) -> bool {

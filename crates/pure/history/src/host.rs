@@ -21,9 +21,8 @@ const DEPTH: usize = 8;
 const BLOCK_DEPTH: u16 = 64;
 /// Quanta of background work behind an operation.
 const QUANTA: u32 = 1;
-/// Turns without an answer after which an operation counts as stuck. Where values are in a tree that is nearly full, a put can wait for
-/// more than 200,000 events of the device while manifests are written and tables merged.
-const TURNS_MAX: u64 = 4_000_000;
+/// Turns without an answer after which an operation counts as stuck.
+const TURNS_MAX: u64 = 200_000;
 
 /// The store at the host, and the device behind it.
 pub(super) struct HostSide {

@@ -26,6 +26,7 @@ pub mod error;
 pub mod host_kv;
 pub mod kv_queue;
 pub mod long_keys;
+pub mod memory;
 pub mod retention;
 pub mod session;
 pub mod transfer;

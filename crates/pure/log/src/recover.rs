@@ -10,90 +10,22 @@
     )
 )]
 
+mod damage;
+mod pages;
+
+pub use damage::{Damage, LogFlip};
+pub use pages::{Carried, ScannedPage, carried, scan_page};
+
+use crate::Log;
 use crate::log::Append;
 use crate::segment::SegmentState;
-use crate::{Log, page_of};
 use saker_segment_store::header::page_crc;
 use saker_segment_store::planted::{self, Fault};
 use saker_segment_store::{
-    Flip, Geometry, HeaderError, Page, PageAddr, PageHeader, Reads, SegmentId, SegmentStore, SegmentView,
-    SlotError, SlotId, SlotState, SlotView, Step, Stream,
+    Page, PageAddr, PageHeader, Reads, SegmentId, SegmentStore, SegmentView, SlotError, SlotId, SlotState,
+    SlotView, Step, Stream,
 };
 use std::collections::BTreeMap;
-use thiserror::Error;
-
-/// Damage found where a torn program cannot explain it. The store is not opened.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum Damage {
-    /// A page's header or data does not match its checksum.
-    #[error("page {page} (segment {segment}, index {index}) is damaged: {what}")]
-    Page {
-        /// Linear page number.
-        page: u64,
-        /// Its segment.
-        segment: u32,
-        /// Its index in the segment.
-        index: u32,
-        /// What is wrong.
-        what: String,
-    },
-    /// A record in a page is not as it was written.
-    #[error(
-        "page {page} (segment {segment}, index {index}) is damaged: a record in it does not match its checksum"
-    )]
-    Record {
-        /// Linear page number.
-        page: u64,
-        /// Its segment.
-        segment: u32,
-        /// Its index in the segment.
-        index: u32,
-        /// The one changed byte that explains it, if one does.
-        flip: Option<LogFlip>,
-    },
-    /// The power-safe page buffer is damaged.
-    #[error(transparent)]
-    PageBuffer(#[from] SlotError),
-    /// A checkpoint the log depends on cannot be read.
-    #[error("the checkpoint of namespace {owner} cannot be read: {what}")]
-    Checkpoint {
-        /// The namespace.
-        owner: u16,
-        /// What is wrong.
-        what: String,
-    },
-}
-
-/// A changed byte of a log's page: first come the data, then the out-of-band bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogFlip {
-    /// The page.
-    pub page: PageAddr,
-    /// The byte of it.
-    pub flip: Flip,
-}
-
-impl LogFlip {
-    /// The byte at a position of the log.
-    pub fn at_position(geometry: &Geometry, position: u64, mask: u8) -> Self {
-        let page_bytes = u64::from(geometry.page_bytes);
-        Self { page: PageAddr(position / page_bytes), flip: Flip { at: position % page_bytes, mask } }
-    }
-}
-
-impl Damage {
-    /// Damage of a record that begins in a page.
-    pub fn record(geometry: &Geometry, at: PageAddr, flip: Option<LogFlip>) -> Self {
-        let (segment, index) = (geometry.segment_of(at).0, geometry.index_of(at));
-        Self::Record { page: at.0, segment, index, flip }
-    }
-
-    /// Damage of one page.
-    pub fn page(geometry: &Geometry, at: PageAddr, what: impl Into<String>) -> Self {
-        let (segment, index) = (geometry.segment_of(at).0, geometry.index_of(at));
-        Self::Page { page: at.0, segment, index, what: what.into() }
-    }
-}
 
 /// Slots in use and what they say.
 type Slots = Vec<(SlotId, SlotView)>;
@@ -118,21 +50,6 @@ pub struct Recovered {
 pub struct LogImage {
     /// The segments.
     pub segments: Vec<Recovered>,
-}
-
-/// A page whose header and data are sound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ScannedPage {
-    /// Where.
-    pub addr: PageAddr,
-    /// Its sequence number.
-    pub sequence: u64,
-    /// Its stream.
-    pub stream: Stream,
-    /// Where the first record starts.
-    pub first_record: u32,
-    /// Bytes that count.
-    pub used_bytes: u32,
 }
 
 /// Takes stock: adopts the page buffer's slots, reads the first and last page of each segment, sets the append
@@ -394,97 +311,4 @@ fn resume<M: SegmentStore>(log: &mut Log, _m: &mut M, stream: Stream, image: &Lo
         log.segment_mut(r.id).state = SegmentState::Open;
         *log.append_point(stream) = Append { segment: Some(r.id), ..Append::default() };
     }
-}
-
-/// Reads one page for a scan: sound pages give their header, erased and torn ones `None`.
-pub fn scan_page<M: SegmentStore>(
-    log: &Log,
-    m: &M,
-    at: PageAddr,
-) -> Step<Result<Option<ScannedPage>, Damage>> {
-    let bad = |what: String| Err(Damage::page(&log.geometry, at, what));
-    if !log.geometry.contains(at) {
-        return Step::Done(bad("there is no such page".into()));
-    }
-    if let Some(slot) = log.slot_of(at) {
-        return Step::Done(slot_page(m, slot, at).map_err(Damage::PageBuffer));
-    }
-    let page_bytes = log.geometry.page_bytes;
-    match page_of(log, m, at) {
-        Page::Absent => Step::Need(vec![at]),
-        Page::Erased | Page::Torn => Step::Done(Ok(None)),
-        Page::Failed => Step::Done(bad("it cannot be read".into())),
-        Page::Resident { data, oob } => Step::Done(match PageHeader::decode(oob, at) {
-            Ok(None) => bad(HEADERLESS.into()),
-            Err(e @ (HeaderError::Damaged | HeaderError::Misdirected | HeaderError::Version(_))) => {
-                bad(e.to_string())
-            }
-            Ok(Some(h)) if h.data_crc != page_crc(data, PageHeader::owner_oob(oob)) => {
-                bad("its data does not match its checksum".into())
-            }
-            Ok(Some(h)) if h.used_bytes > page_bytes || !is_start(h.first_record, page_bytes) => {
-                bad("its header points to what cannot be".into())
-            }
-            Ok(Some(h)) => Ok(Some(ScannedPage {
-                addr: at,
-                sequence: h.sequence,
-                stream: h.stream,
-                first_record: h.first_record,
-                used_bytes: h.used_bytes,
-            })),
-        }),
-    }
-}
-
-/// What is known of a page that should carry on a record which began in an earlier one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carried {
-    /// Not here: to be brought.
-    Absent,
-    /// Lost or torn: it carries nothing.
-    Lost,
-    /// It cannot be read, or its header cannot.
-    Unreadable,
-    /// Here.
-    Here {
-        /// Where the first record starts.
-        first_record: u32,
-        /// Bytes that count.
-        used_bytes: u32,
-    },
-}
-
-/// Looks at a page that should carry on a record.
-pub fn carried<M: SegmentStore>(log: &Log, m: &M, at: PageAddr) -> Carried {
-    let here = |(first_record, used_bytes)| Carried::Here { first_record, used_bytes };
-    match page_of(log, m, at) {
-        Page::Absent => Carried::Absent,
-        Page::Erased | Page::Torn => Carried::Lost,
-        Page::Failed => Carried::Unreadable,
-        Page::Resident { oob, .. } => match log.slot_of(at) {
-            Some(slot) => {
-                let view = m.page_buffer().view(slot).ok().flatten();
-                view.map_or(Carried::Unreadable, |v| here((v.first_record, v.published)))
-            }
-            None => {
-                let header = PageHeader::decode(oob, at).ok().flatten();
-                header.map_or(Carried::Unreadable, |h| here((h.first_record, h.used_bytes)))
-            }
-        },
-    }
-}
-
-/// Whether a record can start there, or none does.
-fn is_start(first_record: u32, page_bytes: u32) -> bool {
-    first_record <= page_bytes && first_record.is_multiple_of(8)
-}
-
-fn slot_page<M: SegmentStore>(m: &M, slot: SlotId, at: PageAddr) -> Result<Option<ScannedPage>, SlotError> {
-    Ok(m.page_buffer().view(slot)?.map(|v| ScannedPage {
-        addr: at,
-        sequence: v.sequence,
-        stream: v.stream,
-        first_record: v.first_record,
-        used_bytes: v.published,
-    }))
 }

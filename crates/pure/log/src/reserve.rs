@@ -181,11 +181,16 @@ pub const OPEN_PAGES: u16 = 3;
 /// that its own table says no more.
 pub const STORE_LEAVES_SLOTS: u16 = 3 * RECORD_SLOTS as u16;
 
+/// Slots that a value does not get, whoever of `owners` stores it: everybody's open pages, what the store leaves, and a page for
+/// the value's header.
+pub const fn kept_slots(owners: u16) -> u16 {
+    STORE_LEAVES_SLOTS + ROOM_SLOTS + OPEN_PAGES * owners + 1
+}
+
 /// Pages of the longest value that a page buffer of so many slots can take at all, whoever of `owners` stores it. A value is landed as a whole
-/// and with its header, which can begin a page of its own. Everybody's open pages stay, and what the store leaves.
+/// and with its header, which can begin a page of its own.
 pub const fn landing_pages(slots: u16, owners: u16) -> u16 {
-    let kept = STORE_LEAVES_SLOTS + ROOM_SLOTS + OPEN_PAGES * owners + 1;
-    slots.saturating_sub(kept)
+    slots.saturating_sub(kept_slots(owners))
 }
 
 /// Asserts what every engine promises of its collections where it is made: the emptiest segment has more to gain than its

@@ -17,6 +17,11 @@ pub enum Stall {
     Busy,
     /// Background work has fallen behind.
     Debt,
+    /// Background work falls behind: writes go on at a rate, and this one, of so many bytes of keys and values, is to wait for its turn.
+    Delayed {
+        /// Those bytes.
+        bytes: u64,
+    },
 }
 
 /// The answer of one step. With `Need` and `Blocked` the store's state is as before the call.

@@ -2,6 +2,7 @@
 //! gives the same bytes, times and digest on any machine.
 #![forbid(unsafe_code)]
 
+pub mod alone;
 pub mod calibrate;
 mod driver;
 pub mod joined;
@@ -12,11 +13,12 @@ pub mod result;
 pub mod running;
 pub mod stores;
 
+pub use alone::Alone;
 pub use calibrate::{Calibration, Load, calibrate, calibrate_at};
 pub use joined::{Below, Clocked, Inline};
 pub use layers::{Layers, ValueLog};
 pub use prepared::Prepared;
 pub use result::{Job, ReadPath, RunResult};
 pub use running::Running;
-pub use saker_store::{Op, Refusal};
-pub use stores::{GroupLimits, StoreKind, run_virtual};
+pub use saker_store::{Failure, Op, Refusal};
+pub use stores::{DiskStore, GroupLimits, StoreKind, run_virtual};

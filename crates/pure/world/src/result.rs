@@ -3,6 +3,7 @@
 use crate::layers::{Layers, ValueLog};
 use hdrhistogram::Histogram;
 use saker_device::CommandTrace;
+use saker_engine::write_gate::Stalls;
 use saker_host::{CacheStats, TransferOptions};
 use saker_link::{Rule, Traffic};
 use saker_sim::{Duration, Instant};
@@ -83,6 +84,8 @@ pub struct RunResult {
     pub cache: CacheStats,
     /// What reads came to.
     pub reads: ReadPath,
+    /// When the store's engine stopped or delayed writes.
+    pub stalls: Stalls,
     /// Operations completed in each interval of [`saker_assembly::Build::interval`](saker_assembly::Build::interval).
     pub timeline: Vec<u64>,
 }
@@ -111,6 +114,7 @@ impl RunResult {
             traces: Vec::new(),
             cache: CacheStats::default(),
             reads: ReadPath::default(),
+            stalls: Stalls::default(),
             timeline: Vec::new(),
         }
     }

@@ -54,7 +54,7 @@ fn job(operations: Vec<Op>) -> Job {
 /// write a page of sections for nearly each record they move, while twenty clients drive each other's sections out.
 #[test]
 fn collections_go_on_while_clients_drive_sections_out() {
-    for engine in [EngineKind::HASH_ORIGINAL, EngineKind::HASH_PLUS, EngineKind::HASH_DOUBLING] {
+    for engine in EngineKind::ALL.iter().copied().filter(|engine| engine.has_grains()) {
         let mut build = sized(engine, 256, 64);
         build.set("cache_bytes", 32 * 4096).expect("in range");
         let mut rng = Seed(7).rng();

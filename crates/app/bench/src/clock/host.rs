@@ -2,6 +2,7 @@
 //! has completed, whosever it is, and does some of the store's background work.
 
 use super::driver::OnClock;
+use super::since;
 use saker_assembly::Build;
 use saker_device::Attachment;
 use saker_host::host_kv::{self, HostKv, Work as Metered};
@@ -16,6 +17,7 @@ use saker_world::Job;
 use saker_world::stores::host_kv::{block_depth, capabilities, connect, operation, outcome};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant as Clock;
 
 /// Quanta of background work that a thread does for the store each time it looks at it.
 const QUANTA: u32 = 4;
@@ -25,6 +27,8 @@ type Ended = (u32, host_kv::Outcome);
 
 /// The store, whose operations are on their way, and by lane what has ended and was not taken.
 struct Shared {
+    /// Since when its time runs: jobs have clocks of their own.
+    begun: Clock,
     store: HostKv,
     flights: BTreeMap<host_kv::Ticket, (usize, u32)>,
     ended: Vec<VecDeque<Ended>>,
@@ -33,7 +37,8 @@ struct Shared {
 impl Shared {
     /// Sends what was submitted and takes what has completed, whoever waits for it.
     fn round(&mut self) {
-        let Self { store, flights, ended } = self;
+        let Self { begun, store, flights, ended } = self;
+        store.set_now(since(*begun));
         store.ring();
         store.advance(Metered::Free, &mut |ticket, outcome| {
             if let Some((lane, slot)) = flights.remove(&ticket) {
@@ -82,7 +87,7 @@ impl HostOnClock {
     /// Over a device with a block namespace 1, with a lane for each thread of the job.
     pub fn connect(build: &Build, host: &Attachment, job: &Job) -> Result<Self, HostError> {
         let store = connect(build, host, block_depth(job), &mut Spin)?;
-        let shared = Shared { store, flights: BTreeMap::new(), ended: Vec::new() };
+        let shared = Shared { begun: Clock::now(), store, flights: BTreeMap::new(), ended: Vec::new() };
         Ok(Self { shared: Arc::new(Mutex::new(shared)), lanes_max: job.threads.max(1) })
     }
 }
@@ -143,6 +148,8 @@ impl Lane for HostLane {
             Err(refusal) => return Submitted::Refused(refusal),
         };
         *has_looked = true;
+        let now = since(shared.begun);
+        shared.store.set_now(now);
         let submitted = shared.store.submit(op, Metered::Free).map_err(|ticket| {
             let slot = free.pop().unwrap_or_else(|| {
                 *slots += 1;

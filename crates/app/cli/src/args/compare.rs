@@ -20,7 +20,7 @@ with a session for each thread that gathers N writes in a container; it keeps --
 complete when it is buffered. DiskKV group xN is DiskKV with up to N puts, or gets, in one group command: what an \
 application that has them together sends; --qd of these are in flight, and each operation takes as long as its group. \
 Several --threads and --qd give a grid, several --store rows for each. A host over blocks has no flash to manage, so \
-hash_store stands in at the host for hash_original, hash_doubling and hash_plus.
+hash_store stands in at the host for the other hash engines.
 
 Timings: virtual, deterministic events, the same seed gives the same numbers on every machine; real, the profile's \
 latencies against this machine's clock, with threads of the operating system; off, as fast as this machine goes. A run \

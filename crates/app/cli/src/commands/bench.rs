@@ -8,6 +8,7 @@ use saker_bench::{BenchReport, trace};
 use saker_workload::Suite;
 use serde_json::{Map, Value};
 
+use super::info::flatten;
 use super::target::{Target, can_be_made};
 use crate::args::bench::{BenchArgs, db, limits, refusals};
 use crate::context::{Context, Exit};
@@ -78,6 +79,12 @@ fn numbers(values: &Map<String, Value>) -> String {
         Some(n) => format!("{n:.3}"),
         None => v.as_str().map_or_else(|| v.to_string(), str::to_owned),
     };
-    let rows: Vec<_> = values.iter().map(|(name, value)| vec![name.clone(), shown(value)]).collect();
+    let mut rows = Vec::new();
+    for (name, value) in values {
+        match value {
+            Value::Object(_) => flatten(name, value, &mut rows),
+            value => rows.push(vec![name.clone(), shown(value)]),
+        }
+    }
     table(&rows)
 }

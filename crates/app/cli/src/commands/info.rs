@@ -33,11 +33,14 @@ pub fn tell(info: &Value, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
 }
 
 /// One row for each leaf: its path and its value.
-fn flatten(path: &str, value: &Value, rows: &mut Vec<Vec<String>>) {
+pub(super) fn flatten(path: &str, value: &Value, rows: &mut Vec<Vec<String>>) {
     let join = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     match value {
         Value::Object(fields) if setting(fields).is_some() => {
             rows.extend(setting(fields).map(|text| vec![path.to_owned(), text]));
+        }
+        Value::Object(fields) if period(fields).is_some() => {
+            rows.extend(period(fields).map(|text| vec![path.to_owned(), text]));
         }
         Value::Object(fields) => fields.iter().for_each(|(name, inner)| flatten(&join(name), inner, rows)),
         Value::Array(items) if items.iter().any(|i| i.is_object() || i.is_array()) => {
@@ -46,6 +49,13 @@ fn flatten(path: &str, value: &Value, rows: &mut Vec<Vec<String>>) {
         Value::String(text) => rows.push(vec![path.to_owned(), one_line(text)]),
         leaf => rows.push(vec![path.to_owned(), leaf.to_string()]),
     }
+}
+
+/// A period without writes in one cell, if that is what the fields are.
+fn period(fields: &serde_json::Map<String, Value>) -> Option<String> {
+    let [hold, cause] = ["hold", "cause"].map(|name| fields.get(name).and_then(Value::as_str));
+    let [begin, length, writes] = ["begin_s", "length_s", "writes"].map(|name| fields.get(name));
+    Some(format!("at {} s for {} s: {} writes {} by {}", begin?, length?, writes?, hold?, cause?))
 }
 
 /// A setting's value and kind in one cell, if that is what the fields are.

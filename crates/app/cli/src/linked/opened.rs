@@ -362,7 +362,7 @@ fn namespace(n: &saker::NamespaceSnapshot) -> Value {
         n.counters.iter().map(|(name, n)| ((*name).into(), (*n).into())).collect();
     let pages_by_stream: serde_json::Map<_, _> =
         n.log.pages_by_stream().map(|(stream, n)| (stream.into(), n.into())).collect();
-    json!({
+    let mut told = json!({
             "nsid": n.nsid, "kind": n.kind, "engine": n.engine, "engine_counters": counters, "pairs": n.store.pairs, "pair_bytes": n.store.pair_bytes,
             "live_bytes": n.live_bytes, "capacity_bytes": n.capacity_bytes,
             "free_bytes": n.capacity_bytes.saturating_sub(n.live_bytes), "fits": fits(&n.fits),
@@ -376,7 +376,11 @@ fn namespace(n: &saker::NamespaceSnapshot) -> Value {
             "user_bytes_written": n.store.user_bytes_written,
             "gc_flash_segments": n.store.gc_segments, "checkpoints": n.store.checkpoints,
             "checkpoint_bytes": n.store.checkpoint_bytes,
-    })
+    });
+    if let Some(stalls) = saker_lab::report::stalls(&n.stalls) {
+        told["stalls"] = stalls;
+    }
+    told
 }
 
 #[cfg(test)]

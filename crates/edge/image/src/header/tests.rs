@@ -222,7 +222,7 @@ fn erasures_that_make_no_sense_are_refused() {
 #[test]
 fn settings_that_pages_cannot_hold_do_not_fit() {
     for (page_bytes, fits) in [(4096, true), (2048, false), (6144, false)] {
-        for engine in [EngineKind::HASH_ORIGINAL, EngineKind::HASH_PLUS, EngineKind::HASH_DOUBLING] {
+        for engine in EngineKind::ALL.iter().copied().filter(|engine| engine.has_grains()) {
             let mut config = config();
             (config.geometry.page_bytes, config.geometry.oob_bytes) = (page_bytes, 1 << 10);
             // Grains of 4096 bytes.

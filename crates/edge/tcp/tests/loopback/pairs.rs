@@ -169,3 +169,31 @@ fn a_reset_of_one_controller_leaves_the_others_commands_alone() {
     drop((queue, one, other));
     server.stop().expect("stopped");
 }
+
+/// Writes that the device's engine delays or stops, from a host that knows nothing of it; with a live setting from there.
+#[test]
+fn writes_that_are_held_back_over_the_network_are_stored() {
+    for limit in ["40", "1"] {
+        let server = serve(&format!(
+            "mem:?profile=tiny&size=8MiB&engine=lsm&timing=real&write_buffer_size=2KiB&level0_file_num_compaction_trigger=1\
+             &level0_slowdown_writes_trigger=1&delayed_write_rate=64KiB&level0_stop_writes_trigger={limit}"
+        ));
+        let mut kv = open(&server, "");
+        for version in 0..2 {
+            for n in 0..300 {
+                kv.put_queued(&key_of(n), &value(n, version, 100)).expect("queued");
+            }
+            kv.drain().expect("stored");
+            kv.set_setting("slowdown", "off").expect("live");
+        }
+        (0..300).for_each(|n| assert_eq!(kv.get(&key_of(n)), Ok(Some(value(n, 1, 100))), "pair {n}"));
+        kv.delete(&key_of(7)).expect("deleted");
+        assert_eq!(kv.get(&key_of(7)), Ok(None));
+        drop(kv);
+        server.stop().expect("stopped");
+    }
+}
+
+fn key_of(n: u32) -> [u8; 4] {
+    n.to_be_bytes()
+}

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::stats::HealthCounters;
+
 use saker_nvme::log::{ErrorEntry, Smart};
 use saker_nvme::{Sqe, Status};
 use zerocopy::{FromZeros, IntoBytes};
@@ -18,37 +20,6 @@ const TEMPERATURE_KELVIN: u16 = 313;
 
 /// Version of an error entry whose CSI and opcode are valid.
 const ENTRY_VERSION: u8 = 1;
-
-/// What a device did for all its hosts since it was opened. Lasting counters would have to be kept on the medium.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HealthCounters {
-    /// Commands that read user data.
-    pub reads: u64,
-    /// Bytes of user data that they, and Verify, read.
-    pub bytes_read: u64,
-    /// Commands that wrote user data.
-    pub writes: u64,
-    /// Bytes of user data that they wrote.
-    pub bytes_written: u64,
-    /// Commands that ended because data could not be read, or was not what had been written.
-    pub media_errors: u64,
-}
-
-impl HealthCounters {
-    /// Counts a command that read `bytes`.
-    #[inline(always)]
-    pub fn read(&mut self, bytes: u32) {
-        self.reads += 1;
-        self.bytes_read += u64::from(bytes);
-    }
-
-    /// Counts a command that wrote `bytes`.
-    #[inline(always)]
-    pub fn wrote(&mut self, bytes: u32) {
-        self.writes += 1;
-        self.bytes_written += u64::from(bytes);
-    }
-}
 
 /// What has happened since the controller was made. Resets leave it alone.
 #[derive(Debug, Default)]

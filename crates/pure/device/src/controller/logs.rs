@@ -17,7 +17,7 @@ use super::Controller;
 use super::identity::Transport;
 use super::namespace::CommandSets;
 use super::outcome::{Decision, Outcome};
-use crate::vendor::is_known;
+use crate::methods::is_known;
 
 const SUPPORTED: &[u8] =
     &[lid::SUPPORTED, lid::ERROR, lid::SMART, lid::FIRMWARE, lid::CHANGED_NAMESPACES, lid::EFFECTS];

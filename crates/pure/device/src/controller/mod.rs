@@ -39,11 +39,11 @@ use saker_nvme::regs::{Cap, Csts, Vs};
 use saker_nvme::vendor_specific::{FID_SETTING, LID_SETTINGS};
 use saker_nvme::{PointerRule, Sqe, Status, csi};
 
+pub use crate::stats::HealthCounters;
 use aborts::Aborts;
 use events::Events;
 use features::Features;
 use health::Health;
-pub use health::HealthCounters;
 pub use identity::{Identity, IdentityError, PAGE_BYTES, Transport};
 use namespace::Visible;
 pub use namespace::{CommandSets, NSID_MAX, NamespaceFacts, NamespaceKind, SettingFacts};

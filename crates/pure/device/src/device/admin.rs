@@ -1,10 +1,10 @@
 //! What the host asks of the device as a whole: its registers and its admin queue.
 
+use super::drain::Waiter;
 use super::format::Format;
 use super::{Attachment, Device};
 use crate::config::NamespaceKind;
 use crate::controller::{Action, RegisterAction};
-use crate::drain::Waiter;
 use crate::methods::Behind;
 use crate::namespace::Namespace;
 use crate::transfer::Pieces;

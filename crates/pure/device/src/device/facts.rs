@@ -2,9 +2,9 @@
 
 use crate::config::{DeviceConfig, NamespaceKind, TRANSFER_BYTES_MAX};
 use crate::controller::{Identity, NamespaceFacts, NamespaceKind as FactsKind, SettingFacts, Transport};
+use crate::methods;
 use crate::namespace::{Namespace, Store};
 use crate::stats::{Fits, NamespaceSnapshot};
-use crate::vendor;
 use saker_engine::{Engine, EngineKind, Inspect, Setting, Settings};
 use saker_flash::Flash;
 use saker_nvme::vendor_specific::Methods;
@@ -31,7 +31,7 @@ pub(super) fn identity(config: &DeviceConfig) -> Identity {
         volatile_write_cache: !config.capacitor,
         sgl: config.sgl,
         transport: Transport::Memory,
-        vendor: (config.methods != Methods::default()).then(|| vendor::capabilities(config.methods)),
+        vendor: (config.methods != Methods::default()).then(|| methods::capabilities(config.methods)),
     }
 }
 
@@ -74,8 +74,9 @@ fn settings(ns: &Namespace, engine: EngineKind) -> Vec<SettingFacts> {
 }
 
 pub(super) fn namespace_snapshot(ns: &Namespace, flash: &mut Flash) -> NamespaceSnapshot {
+    let stalls = ns.gate.stalls(flash.now());
     let view = flash.view(ns.owner(), Class::Foreground);
-    let mut snapshot = NamespaceSnapshot { nsid: ns.config.nsid, ..NamespaceSnapshot::default() };
+    let mut snapshot = NamespaceSnapshot { nsid: ns.config.nsid, stalls, ..NamespaceSnapshot::default() };
     snapshot.kind = if matches!(ns.config.kind, NamespaceKind::Kv { .. }) { "kv" } else { "block" };
     match &ns.store {
         Store::Kv(s) => {

@@ -13,7 +13,7 @@
 use super::Device;
 use crate::execute::Request;
 use crate::namespace::{Namespace, Store};
-use saker_engine::{AnyEngine, Inspect};
+use saker_engine::Inspect;
 use saker_flash::nand::Cell;
 use saker_flash::{AnyCells, Cells};
 use saker_log::LogFlip;
@@ -98,14 +98,7 @@ impl<T> Device<T> {
     fn spoil_record(&mut self, n: usize, owner: u16, wrong: LogFlip) {
         let view = self.flash.view(owner, Class::Foreground);
         let spoilt = match self.namespaces.get(n).map(|ns| &ns.store) {
-            // Searches look at keys in records, so the key stays, and the checksum does not match instead.
-            Some(Store::Kv(AnyEngine::HashFtl(_, store))) => {
-                let around = store.record_around(wrong.page, wrong.flip.at as u32, &view);
-                around.map(|(page, at)| LogFlip {
-                    page,
-                    flip: saker_segment_store::Flip { at: u64::from(at), mask: 0xff },
-                })
-            }
+            Some(Store::Kv(store)) => store.spoils(wrong, &view),
             _ => Some(wrong),
         };
         if let Some(spoilt) = spoilt {

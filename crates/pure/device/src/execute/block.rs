@@ -49,7 +49,7 @@ pub(super) fn done(step: Step<Result<(), BlockError>>, bytes_out: u32) -> Outcom
         Step::Done(Ok(())) => Outcome::Done(Reply { bytes_out, ..Reply::status(Status::SUCCESS) }),
         Step::Done(Err(e)) => Outcome::Done(Reply::status(block_status(e))),
         Step::Need(reads) => Outcome::Need(reads),
-        Step::Blocked(_) => Outcome::Blocked,
+        Step::Blocked(stall) => Outcome::Blocked(stall),
     }
 }
 

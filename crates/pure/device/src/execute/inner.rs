@@ -6,7 +6,6 @@ use super::block::{check_range, done};
 use super::{Outcome, Timing};
 use crate::transfer::Pieces;
 use copy::CopyRequest;
-pub use copy::{COPY_BYTES_MAX, COPY_RANGES_MAX};
 use saker_flash::NamespaceSegments;
 use saker_flash::page_map::PageMap;
 use saker_link::{DmaSpace, Sqe};

@@ -1,15 +1,14 @@
 //! Commands of KV namespaces.
 
-use super::{Outcome, Reach, Reply};
+use crate::answer::{Outcome, Reach, Reply, condition, kv_status};
 use crate::transfer::{HostData, Pieces};
-use saker_engine::{AnyEngine, Condition, Context, Engine, KvError, List, Sink, SourceError, Version};
+use saker_engine::{AnyEngine, Context, Engine, KvError, List, Sink, SourceError, Version};
 use saker_flash::NamespaceSegments;
 use saker_link::DmaSpace;
-use saker_nvme::kv::StoreOptions;
 use saker_nvme::kv_list::ListWriter;
 use saker_nvme::vendor_specific::{InlineRetrieve, TINY_BYTES};
 use saker_nvme::{Key, KvCommand, Status};
-use saker_segment_store::{CellError, Step};
+use saker_segment_store::Step;
 use saker_sim::Meter;
 
 #[inline]
@@ -97,17 +96,6 @@ pub(super) fn small<W: Meter>(
     }
 }
 
-#[inline]
-pub(crate) fn condition(options: StoreOptions) -> Condition {
-    if options.contains(StoreOptions::MUST_EXIST) {
-        Condition::MustExist
-    } else if options.contains(StoreOptions::MUST_NOT_EXIST) {
-        Condition::MustNotExist
-    } else {
-        Condition::Always
-    }
-}
-
 /// A write's answer has no number.
 #[inline]
 fn nothing(_: Version) -> u32 {
@@ -123,24 +111,7 @@ fn reply(step: Step<Result<u32, KvError>>, tells_size: bool) -> Outcome {
         }
         Step::Done(Err(e)) => Outcome::Done(Reply::status(kv_status(e))),
         Step::Need(reads) => Outcome::Need(reads),
-        Step::Blocked(_) => Outcome::Blocked,
-    }
-}
-
-/// The one table from engine errors to KV status (KV command set 1.0d, Fig. 4).
-pub fn kv_status(e: KvError) -> Status {
-    match e {
-        KvError::CapacityExceeded => Status::CAPACITY_EXCEEDED,
-        KvError::NotFound => Status::KEY_DOES_NOT_EXIST,
-        KvError::Exists => Status::KEY_EXISTS,
-        KvError::KeySize => Status::INVALID_KEY_SIZE,
-        KvError::ValueSize => Status::INVALID_VALUE_SIZE,
-        // The device is not full, its host is: that passes, and what is stored stays readable.
-        KvError::Unrecovered(CellError::HostFull) => Status::NAMESPACE_NOT_READY,
-        KvError::Unrecovered(CellError::HostIo) => Status::WRITE_FAULT.with_do_not_retry(false),
-        KvError::Unrecovered(_) | KvError::Corrupt => Status::UNRECOVERED_ERROR,
-        KvError::Transfer => Status::DATA_TRANSFER_ERROR,
-        KvError::Unsupported(_) => Status::INVALID_OPCODE,
+        Step::Blocked(stall) => Outcome::Blocked(stall),
     }
 }
 

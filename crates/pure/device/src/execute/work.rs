@@ -16,7 +16,7 @@
 //! Commands that fail count for nothing, but a Compare that finds a difference has read.
 
 use super::{Inner, Reply, Request};
-use crate::controller::HealthCounters;
+use crate::stats::HealthCounters;
 use saker_nvme::nvm::NvmCommand;
 use saker_nvme::{KvCommand, Status};
 

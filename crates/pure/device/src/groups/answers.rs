@@ -1,6 +1,6 @@
 //! Who takes the answers of a group: a count, or a list of results.
 
-use crate::execute::kv_status;
+use crate::answer::kv_status;
 use saker_engine::{Answers, KvError, Version};
 use saker_nvme::Status;
 use saker_nvme::group::results::ResultsWriter;

@@ -5,7 +5,7 @@ use super::answers::Failures;
 use super::singly::{single, store_of};
 use super::source::GroupReach;
 use super::{GroupRequest, refusal};
-use crate::execute::{Outcome, Reply};
+use crate::answer::{Outcome, Reply};
 use saker_engine::Value;
 use saker_engine::{Answers, AnyEngine, GroupError};
 use saker_link::DmaSpace;
@@ -43,7 +43,7 @@ impl GroupRequest {
             match single(store_of(key, value), &mut Value::default(), long_keys, store, m, w) {
                 Step::Done(result) => failures.done(result),
                 Step::Need(reads) => return Outcome::Need(reads),
-                Step::Blocked(_) => return Outcome::Blocked,
+                Step::Blocked(stall) => return Outcome::Blocked(stall),
             }
             *done += 1;
         }

@@ -1,7 +1,7 @@
 //! Which keys a group names, before it is executed.
 
 use super::GroupRequest;
-use crate::execute::key_hash;
+use crate::answer::key_hash;
 use saker_link::DmaSpace;
 use saker_nvme::group::{Form, GroupCommand, Op, parse};
 

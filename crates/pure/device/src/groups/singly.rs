@@ -3,14 +3,14 @@
 
 use super::answers::{Failing, Told};
 use super::{GroupRequest, refusal, source};
-use crate::execute::{Outcome, Reply};
+use crate::answer::{Outcome, Reply};
 use crate::long_keys;
 use saker_engine::{AnyEngine, GroupError, GroupOp, GroupSource, KvError, Single, SourceError};
 use saker_engine::{Context, Singly, Value};
 use saker_long_keys::NarrowDigest;
 use saker_nvme::group::Malformed;
 use saker_nvme::{Key, Status};
-use saker_segment_store::{SegmentStore, Step};
+use saker_segment_store::{SegmentStore, Stall, Step};
 use saker_sim::Meter;
 use source::GroupReach;
 
@@ -62,7 +62,7 @@ impl GroupRequest {
             }
         }
         let payload = self.staged.as_deref().unwrap_or_default();
-        let Some(progress) = &mut self.singly else { return Outcome::Blocked };
+        let Some(progress) = &mut self.singly else { return Outcome::Blocked(Stall::Busy) };
         let step = progress.group.step(payload, &mut progress.told, |member, found| {
             single(member, found, reach.long_keys, store, m, w)
         });
@@ -72,7 +72,7 @@ impl GroupRequest {
                 Outcome::Done(Reply { dw0: told.failed(), ..Reply::status(Status::SUCCESS) })
             }
             Step::Need(reads) => Outcome::Need(reads),
-            Step::Blocked(_) => Outcome::Blocked,
+            Step::Blocked(stall) => Outcome::Blocked(stall),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A payload in host memory, as the engine takes it.
 
-use crate::execute::Reach;
+use crate::answer::Reach;
 use crate::transfer::Pieces;
 use saker_engine::{GroupError, GroupOp, GroupSource, Member, SourceError};
 use saker_long_keys::NarrowDigest;

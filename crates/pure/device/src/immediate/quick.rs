@@ -5,11 +5,11 @@
 
 use super::{Quick, Untimed};
 use crate::NamespaceKind;
-use crate::controller::HealthCounters;
+use crate::answer::{condition, kv_status};
 use crate::device::Device;
-use crate::execute::{condition, kv_status};
 use crate::methods::{self, Landing, Plain};
 use crate::namespace::{Namespace, Store};
+use crate::stats::HealthCounters;
 use crate::transfer::{OnePiece, Pieces};
 use saker_engine::{Context, Engine, Source};
 use saker_flash::Flash;
@@ -21,27 +21,27 @@ use saker_segment_store::Step;
 use saker_sim::Class;
 
 impl Device<Untimed> {
-    /// Carries out and answers a plain command. False for anything else: nothing has happened then.
+    /// Carries out and answers a plain command; true if it was the last that is known of its queue. `None` for anything
+    /// else: nothing has happened then.
     #[inline(always)]
-    pub(super) fn serve_quickly(&mut self, qid: u16, sqe: &Sqe) -> bool {
+    pub(super) fn serve_quickly(&mut self, qid: u16, sqe: &Sqe) -> Option<bool> {
         match sqe.opcode {
             STORE | EXIST | RETRIEVE => {}
             opcode if methods::is_short(opcode) => {}
-            _ => return false,
+            _ => return None,
         }
-        let Some((n, value_bytes_max)) = self.plain_namespace(sqe) else { return false };
+        let (n, value_bytes_max) = self.plain_namespace(sqe)?;
         let answer = match sqe.opcode {
             STORE => told(self.store_page(n, value_bytes_max, sqe)),
             EXIST => told(self.exist(n, sqe)),
             RETRIEVE => self.retrieve(n, sqe),
             _ => told(self.store_by_method(qid, n, value_bytes_max, sqe)),
         };
-        let Some((status, dw0)) = answer else { return false };
+        let (status, dw0) = answer?;
         let status = self.truthful(status);
         self.after_command(n);
         self.count(qid, sqe, status);
-        self.queues.complete_later(qid, sqe.cid.get(), status, u64::from(dw0));
-        true
+        Some(self.queues.complete_later(qid, sqe.cid.get(), status, u64::from(dw0)))
     }
 
     /// The KV namespace of a command and its largest value, if a command to it is nothing but that now.

@@ -36,7 +36,8 @@ impl Device<Untimed> {
         self.count(qid, sqe, reply.status);
         let result = u64::from(reply.dw0) | u64::from(reply.dw1) << 32;
         if found.is_empty() || !reply.status.is_success() {
-            return self.queues.complete_later(qid, cid, reply.status, result);
+            self.queues.complete_later(qid, cid, reply.status, result);
+            return;
         }
         self.stats.traffic.cq_slots += u64::from(cq_slots(found.len() as u32));
         self.queues.complete_with(qid, cid, reply.status, result, found);

@@ -2,8 +2,8 @@
 
 use super::payload::Payload;
 use super::{Iterators, Open, Position, Range};
+use crate::answer::{Outcome, Reach, Reply, kv_status};
 use crate::config::TRANSFER_BYTES_MAX;
-use crate::execute::{Outcome, Reach, Reply, kv_status};
 use crate::transfer::Pieces;
 use saker_engine::{AnyEngine, Context, Scan, Scanned, Scans};
 use saker_link::{DmaSpace, Sqe};
@@ -117,7 +117,7 @@ impl IteratorRequest {
             Step::Done(Ok(scanned)) => scanned,
             Step::Done(Err(e)) => return Outcome::Done(Reply::status(kv_status(e))),
             Step::Need(reads) => return Outcome::Need(reads),
-            Step::Blocked(_) => return Outcome::Blocked,
+            Step::Blocked(stall) => return Outcome::Blocked(stall),
         };
         let ended = scanned == Scanned::All || payload.is_behind;
         let answer = NextAnswer::default().with_ended(ended).with_bytes_needed(payload.needed);

@@ -13,7 +13,9 @@ use saker_nvme::{Key, Sqe, Status};
 
 /// Most value bytes that are gathered for one value.
 pub const GATHER_BYTES_MAX: u32 = 16 << 10;
-/// Gathered bytes of a queue that may wait for their execution; beyond it the queue is not looked at.
+/// Gathered bytes of a queue that may wait for their execution; beyond it the queue is not looked at. What is held is whole, and
+/// executes without another entry of the queue, so any limit lets it go on: the first value beyond it is taken. Four of the
+/// longest values are slack, so that a core finds the next one gathered.
 pub const HELD_BYTES_MAX: u32 = 4 * GATHER_BYTES_MAX;
 
 /// What a part led to.

@@ -7,12 +7,14 @@
 mod gather;
 mod hybrid;
 mod inline;
+mod known;
 mod mmio;
 mod piggyback;
 mod retrieve;
 
 pub use gather::{GATHER_BYTES_MAX, Gather, HELD_BYTES_MAX, Taken};
 pub use inline::{Behind, InlineHead};
+pub use known::{capabilities, is_known};
 pub use retrieve::BYTES_MAX as RETRIEVE_BYTES_MAX;
 
 use gather::is_due;
@@ -221,7 +223,6 @@ methods! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vendor::is_known;
     use saker_nvme::vendor_specific::COMMANDS;
 
     /// Each opcode that some device knows is one method's or another command's, and is in the table; a device that

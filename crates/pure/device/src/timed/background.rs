@@ -29,6 +29,8 @@ impl Device<Timed> {
             let step = self.namespaces[n].recover(&mut view);
             step.map(|over| if over { Background::Idle } else { Background::Worked })
         } else {
+            // Time is what lets delayed writes pass here, not work.
+            self.namespaces[n].let_pass(0);
             self.namespaces[n].background(&mut view, &mut meter)
         };
         // Held until what is needed now is held, and as long as the work is blocked: nothing is read twice for it.
@@ -61,6 +63,7 @@ impl Device<Timed> {
     /// A quantum is over: its effects count now. Go on, and let blocked commands try again.
     pub(super) fn after_quantum(&mut self, n: usize) {
         self.tempo.workers[n] = Worker::Idle;
+        self.look_at_turns(n);
         if self.flash.is_held() && self.flash.is_quiet() {
             self.tempo.quanta_while_held += 1;
             if self.tempo.quanta_while_held > QUANTA_WHILE_HELD {

@@ -1,10 +1,11 @@
 //! The way of one command through the stages.
 
-use super::ahead::Ahead;
+mod executed;
+
 use super::cores::Work;
 use super::{ANSWER, Event, Id, Stage, Timed, Token};
 use crate::device::{Device, FLUSH};
-use crate::execute::{Outcome, Reach, Reply, Request};
+use crate::execute::Request;
 use crate::immediate::failed;
 use crate::methods;
 use crate::trace::{Clockwork, Part};
@@ -13,7 +14,7 @@ use saker_duty::Duty;
 use saker_link::Sqe;
 use saker_nvme::vendor_specific::cq_slots;
 use saker_nvme::{Cqe, NSID_ALL, Status};
-use saker_sim::{Class, CpuMeter, Duration};
+use saker_sim::Duration;
 
 /// Longer than anything: all that has passed was service.
 const ALL: Duration = Duration::from_nanos(u64::MAX);
@@ -42,6 +43,7 @@ impl Device<Timed> {
             clock,
             service: ALL,
             lane: 0,
+            passes: false,
             duty: Duty::new(ANSWER),
         };
         let id = t.free.pop().unwrap_or_else(|| {
@@ -201,89 +203,6 @@ impl Device<Timed> {
         } else {
             self.ready(id);
         }
-    }
-
-    /// Executes a command on a core; returns how long the core is busy with it, and whether an event ends that.
-    pub(super) fn execute(&mut self, id: Id) -> (Duration, bool) {
-        let (outcome, mut length) = self.call_engine(id);
-        let n = self.token(id).namespace;
-        let (mut is_blocked, mut has_end) = (false, false);
-        match outcome {
-            Outcome::Done(reply) => {
-                let reply = Reply { status: self.truthful(reply.status), ..reply };
-                length += self.tempo.costs.complete;
-                self.make_way(id);
-                let reply = self.written_through(id, reply);
-                self.let_go(id);
-                let token = self.token(id);
-                (token.stage, token.reply, token.service) = (Stage::Executed, reply, length);
-                let at = self.tempo.now + length;
-                self.tempo.events.push(at, Event::Step(id));
-                has_end = true;
-            }
-            Outcome::Need(reads) => {
-                // What it looked at before is held until it holds that again: nothing is read twice for it.
-                let pages = self.bring(Work::Command(id), &reads, Class::Foreground);
-                self.let_go(id);
-                let token = self.token(id);
-                (token.stage, token.pages) = (Stage::Waiting, pages);
-            }
-            Outcome::Blocked => {
-                // It goes on holding its pages: it is to try again.
-                self.token(id).stage = Stage::Waiting;
-                self.tempo.blocked[n].push_back(id);
-                is_blocked = true;
-            }
-        }
-        self.settle();
-        let owner = self.namespaces[n].owner();
-        if is_blocked || self.namespaces[n].has_debt(&self.flash.view(owner, Class::Background)) {
-            self.start_worker(n);
-        }
-        (length, has_end)
-    }
-
-    /// The namespace executes the command, as far as it can now. Returns what came of it and how long a core took.
-    #[inline]
-    fn call_engine(&mut self, id: Id) -> (Outcome, Duration) {
-        let t = &mut self.tempo;
-        let token = t.tokens[id as usize].as_mut().expect("a command on its way");
-        if self.flash.is_read_only() && token.request.as_ref().is_some_and(Request::is_write) {
-            return (Outcome::Done(Reply::status(Status::WRITE_FAULT)), Duration::ZERO);
-        }
-        let namespace = &mut self.namespaces[token.namespace];
-        let mut meter = Ahead(CpuMeter::new(t.costs.prices));
-        let mut view = self.flash.view(namespace.owner(), Class::Foreground);
-        let waited = if token.stage == Stage::Waiting { Part::Flash } else { Part::Queue };
-        token.clock.lap(t.now, waited, ALL);
-        let request = token.request.as_mut().expect("decoded");
-        let reach = Reach { space: &self.host.space, dma_engine: t.costs.dma_engine };
-        let outcome = if token.erasures == namespace.erasures {
-            request.execute(namespace, reach, &mut view, &mut meter)
-        } else {
-            // What it has found out, and perhaps done, so far was of what is no more.
-            Outcome::Done(failed(Status::FORMAT_IN_PROGRESS))
-        };
-        self.stats.copied_bytes += meter.0.copied_bytes();
-        (outcome, meter.0.take())
-    }
-
-    /// A command needs the pages that it holds no longer.
-    fn let_go(&mut self, id: Id) {
-        if let Some(pages) = self.token(id).pages.take() {
-            self.flash.unpin(pages);
-        }
-    }
-
-    /// A write without a write cache is complete when a Flush would be.
-    fn written_through(&mut self, id: Id, mut reply: Reply) -> Reply {
-        let token = self.tempo.tokens[id as usize].as_ref().expect("a command on its way");
-        let is_write = token.request.as_ref().is_some_and(Request::is_write);
-        if self.write_through && is_write && reply.status.is_success() {
-            let namespace = &mut self.namespaces[token.namespace];
-            reply.flush = namespace.flush(&mut self.flash.view(namespace.owner(), Class::Foreground));
-        }
-        reply
     }
 
     fn after_execution(&mut self, id: Id) {

@@ -11,8 +11,9 @@ use crate::job::{Background, Job};
 use crate::kv::{Condition, KvError, Memory, Sink, Source, StoreStats};
 use crate::scan::{Pairs, Scan, Scanned, Snapshot};
 use crate::settings::Settings;
-use saker_log::LogStats;
+use crate::write_condition::WriteCondition;
 use saker_log::recover::Damage;
+use saker_log::{LogFlip, LogStats};
 use saker_segment_store::{Completion, SegmentStore, Step, Tag};
 use saker_sim::Meter;
 use std::fmt::Debug;
@@ -91,6 +92,10 @@ pub trait DynEngine: Debug + Send {
     fn job(&self, medium: &dyn SegmentStore) -> Option<Job>;
     /// [`Engine::background`].
     fn background(&mut self, job: Job, finished: Tag, cx: &mut DynContext<'_>) -> Step<Background>;
+    /// [`Engine::write_condition`].
+    fn write_condition(&self) -> WriteCondition;
+    /// [`Engine::let_pass`].
+    fn let_pass(&mut self, writes: u32);
     /// [`Engine::stats`].
     fn stats(&self) -> StoreStats;
     /// [`Engine::live_bytes`].
@@ -117,6 +122,8 @@ pub trait DynEngine: Debug + Send {
     fn settings(&self) -> Settings;
     /// [`Inspect::place_of`](crate::Inspect::place_of).
     fn place_of(&mut self, key: &[u8], medium: &mut dyn SegmentStore) -> Option<(u64, u32)>;
+    /// [`Inspect::spoils`](crate::Inspect::spoils).
+    fn spoils(&self, wrong: LogFlip, medium: &dyn SegmentStore) -> Option<LogFlip>;
     /// [`Inspect::settle`](crate::Inspect::settle).
     fn settle(&mut self);
 }
@@ -241,6 +248,14 @@ impl<E: Engine + Send + 'static> DynEngine for E {
         with!(cx, cx => Engine::background(self, job, finished, cx))
     }
 
+    fn write_condition(&self) -> WriteCondition {
+        Engine::write_condition(self)
+    }
+
+    fn let_pass(&mut self, writes: u32) {
+        Engine::let_pass(self, writes);
+    }
+
     fn stats(&self) -> StoreStats {
         Engine::stats(self)
     }
@@ -292,6 +307,10 @@ impl<E: Engine + Send + 'static> DynEngine for E {
 
     fn place_of(&mut self, key: &[u8], medium: &mut dyn SegmentStore) -> Option<(u64, u32)> {
         crate::Inspect::place_of(self, key, &mut Lent(medium))
+    }
+
+    fn spoils(&self, wrong: LogFlip, medium: &dyn SegmentStore) -> Option<LogFlip> {
+        crate::Inspect::spoils(self, wrong, &Looked(medium))
     }
 
     fn settle(&mut self) {

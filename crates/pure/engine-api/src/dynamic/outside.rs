@@ -14,8 +14,9 @@ use crate::kv::{Condition, KvError, Memory, Sink, Source, StoreStats};
 use crate::list::List;
 use crate::scan::{Pairs, Scan, Scanned, Scans, Snapshot};
 use crate::settings::Settings;
-use saker_log::LogStats;
+use crate::write_condition::WriteCondition;
 use saker_log::recover::Damage;
+use saker_log::{LogFlip, LogStats};
 use saker_segment_store::{Completion, SegmentStore, Step, Tag};
 use saker_sim::Meter;
 
@@ -104,6 +105,14 @@ impl Engine for Outside {
         cx: &mut Context<'_, M, W>,
     ) -> Step<Background> {
         self.0.background(job, finished, &mut lent(cx))
+    }
+
+    fn write_condition(&self) -> WriteCondition {
+        self.0.write_condition()
+    }
+
+    fn let_pass(&mut self, writes: u32) {
+        self.0.let_pass(writes);
     }
 
     fn stats(&self) -> StoreStats {
@@ -237,6 +246,10 @@ impl Inspect for Outside {
 
     fn place_of<M: SegmentStore>(&mut self, key: &[u8], medium: &mut M) -> Option<(u64, u32)> {
         self.0.place_of(key, medium)
+    }
+
+    fn spoils<M: SegmentStore>(&self, wrong: LogFlip, medium: &M) -> Option<LogFlip> {
+        self.0.spoils(wrong, medium)
     }
 
     fn settle(&mut self) {

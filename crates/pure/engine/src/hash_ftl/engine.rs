@@ -6,8 +6,8 @@ use saker_engine_api::{
     Background, Capabilities, Capability, Condition, Context, Engine, Groups, Hints, Inspect, Job, KvError,
     Memory, Put, Settings, Sink, Source, StoreStats, Unsupported, Version,
 };
-use saker_log::LogStats;
-use saker_segment_store::{Completion, SegmentStore, Step, Stream, Tag};
+use saker_log::{LogFlip, LogStats};
+use saker_segment_store::{Completion, Flip, SegmentStore, Step, Stream, Tag};
 use saker_sim::{Free, Meter};
 use saker_value_log::lengths::most_pairs;
 
@@ -168,5 +168,11 @@ impl Inspect for HashFtl {
         let Step::Done(Ok(found)) = self.find(key, m, &mut Free) else { return None };
         let pair = found.pair?;
         Some((pair.grain * u64::from(self.config().grain_bytes), pair.head.bytes()))
+    }
+
+    /// Searches look at keys in records, so the key stays, and the checksum does not match instead.
+    fn spoils<M: SegmentStore>(&self, wrong: LogFlip, m: &M) -> Option<LogFlip> {
+        let (page, at) = self.record_around(wrong.page, wrong.flip.at as u32, m)?;
+        Some(LogFlip { page, flip: Flip { at: u64::from(at), mask: 0xff } })
     }
 }

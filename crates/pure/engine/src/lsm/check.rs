@@ -94,10 +94,12 @@ mod tests {
             let config = LsmConfig::new(1, &m.geometry(), m.quota_segments(), true);
             LsmStore::new(LsmConfig { write_buffer_size: 4 << 10, target_file_pages: 4, ..config }, m)
         });
-        let faults: [Fault; 12] = [
+        let faults: [Fault; 14] = [
             ("live bytes of tables", |s| s.structure_live += 8),
             ("the number of entries", |s| s.own.sizes.entries += 1),
             ("bytes that are owed", |s| s.own.sizes.pending_bytes += 1),
+            ("tables in level 0", |s| s.own.sizes.level0 += 1),
+            ("whether a compaction is due", |s| s.own.sizes.is_due ^= true),
             ("the next table's number", |s| s.own.next_table = 1),
             ("a table that went without its pages", |s| {
                 let id = first(s).id;

@@ -2,8 +2,7 @@
 
 use super::LsmStore;
 use super::levels::LEVELS;
-use super::stall::Reason;
-use saker_engine_api::Inspect;
+use saker_engine_api::{Inspect, WriteStallCause};
 
 /// Tables by level.
 const LEVEL_TABLES: [&str; LEVELS] =
@@ -13,15 +12,15 @@ impl LsmStore {
     /// Counters of the tree's own mechanisms, and what its structures take of modelled memory in bytes.
     pub fn counters(&self) -> Vec<(&'static str, u64)> {
         let stats = self.lsm_stats();
-        let stall = |counts: &[u64; Reason::COUNT], reason: Reason| counts[reason as usize];
-        let (slowed, stopped) = (&stats.stalls.slowed, &stats.stalls.stopped);
+        let (delays, stops) = (stats.stalls.delays, stats.stalls.stops);
+        let [memtable, level0, pending] = WriteStallCause::ALL.map(|cause| cause as usize);
         let mut counters = vec![
-            ("memtable_limit_delays", stall(slowed, Reason::Memtable)),
-            ("memtable_limit_stops", stall(stopped, Reason::Memtable)),
-            ("l0_file_count_limit_delays", stall(slowed, Reason::Level0)),
-            ("l0_file_count_limit_stops", stall(stopped, Reason::Level0)),
-            ("pending_compaction_bytes_delays", stall(slowed, Reason::PendingBytes)),
-            ("pending_compaction_bytes_stops", stall(stopped, Reason::PendingBytes)),
+            ("memtable_limit_delays", delays[memtable]),
+            ("memtable_limit_stops", stops[memtable]),
+            ("l0_file_count_limit_delays", delays[level0]),
+            ("l0_file_count_limit_stops", stops[level0]),
+            ("pending_compaction_bytes_delays", delays[pending]),
+            ("pending_compaction_bytes_stops", stops[pending]),
             ("estimate_pending_compaction_bytes", self.pending_compaction_bytes()),
             ("flushes", stats.flushes),
             ("num_immutable_mem_table", self.own.frozen.len() as u64),
@@ -42,6 +41,7 @@ impl LsmStore {
             ("landed_values", packing.landed_values),
             ("backfilled_values", packing.backfilled_values),
         ]);
+        counters.extend(stats.traffic.counters());
         counters.extend(self.tables_by_level().iter().zip(LEVEL_TABLES).map(|(n, name)| (name, *n as u64)));
         counters
     }

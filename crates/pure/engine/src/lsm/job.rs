@@ -210,6 +210,7 @@ impl LsmStore {
         w.work(Unit::CopyByte, u64::from(bytes));
         w.work(Unit::ChecksumByte, u64::from(bytes));
         self.own.stats.table_pages_written += 1;
+        self.own.stats.traffic.wrote(job.to, u64::from(bytes), job.is_flush());
         Background::Worked
     }
 
@@ -367,20 +368,21 @@ impl LsmStore {
             let oldest = self.own.frozen.pop_front().expect("a flush has a memtable");
             refs::count(&mut self.log, &self.births, &oldest.refs, false);
             self.own.stats.flushes += 1;
-            return self.measure();
+            return self.measure_for_writes();
         }
         self.own.stats.compactions += 1;
-        let from = job.from;
+        let (from, page_bytes) = (job.from, self.page_bytes());
         for id in &job.replaces {
             let table = self.own.levels.remove(*id).expect("the job's inputs stay until it is done");
             if from < job.to && self.own.cursors[from].is_none_or(|last| table.last > last) {
                 self.own.cursors[from] = Some(table.last);
             }
             refs::count(&mut self.log, &self.births, &table.refs, false);
+            self.own.stats.traffic.levels[job.to].read += table.pages_total() * page_bytes;
             self.own.leaving.dying.extend(table.all_pages());
         }
         self.turn_cursor(from);
-        self.measure();
+        self.measure_for_writes();
     }
 
     /// The cursor starts again when nothing is behind it.
@@ -406,9 +408,10 @@ impl LsmStore {
         }
         for table in &pick.upper {
             let table = self.own.levels.remove(table.id).expect("picked from the levels");
+            self.own.stats.traffic.levels[pick.level + 1].moved += table.pages_total() * self.page_bytes();
             self.own.levels.add(pick.level + 1, table);
         }
-        self.measure();
+        self.measure_for_writes();
         true
     }
 }

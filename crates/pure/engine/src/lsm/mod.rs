@@ -27,13 +27,15 @@ pub mod reserve;
 mod scan;
 pub mod settings;
 mod space;
-pub mod stall;
 mod structure;
 mod table;
 mod tables;
+mod traffic;
+pub mod write_controller;
 
 pub use factory::Factory;
 pub use options::LsmConfig;
+pub use traffic::{LevelBytes, Traffic};
 
 use crate::ordered::memtable::Memtable;
 use crate::ordered::{self, Settings};
@@ -54,14 +56,16 @@ pub struct LsmStats {
     /// What every engine counts. `pairs` and `pair_bytes` are upper bounds: what has been replaced counts until a
     /// compaction meets it.
     pub kv: StoreStats,
-    /// Writes held up.
-    pub stalls: stall::StallStats,
+    /// How often writes were to be delayed or stopped.
+    pub stalls: write_controller::StallStats,
     /// Memtables written to level 0.
     pub flushes: u64,
     /// Compactions that merged tables.
     pub compactions: u64,
     /// Pages of tables written by flushes and compactions.
     pub table_pages_written: u64,
+    /// Bytes of tables by level.
+    pub traffic: Traffic,
     /// Pages of tables that were moved.
     pub table_pages_moved: u64,
     /// Segments of tables given back.
@@ -87,7 +91,7 @@ pub struct Lsm {
     cursors: policy::Cursors,
     leaving: manifest::Leaving,
     sizes: space::Sizes,
-    brake: stall::Brake,
+    controller: write_controller::Controller,
     stats: LsmStats,
 }
 
@@ -112,7 +116,7 @@ impl From<LsmConfig> for Settings {
 impl LsmStore {
     /// Counters.
     pub fn lsm_stats(&self) -> LsmStats {
-        LsmStats { kv: Engine::stats(self), stalls: self.own.brake.stats, ..self.own.stats }
+        LsmStats { kv: Engine::stats(self), stalls: self.own.controller.stats, ..self.own.stats }
     }
 
     /// Tables of each level.
@@ -123,7 +127,7 @@ impl LsmStore {
 
     /// Tables of level 0 as triggers count them: those that a memtable with values made are one.
     pub fn level0_files(&self) -> u64 {
-        policy::runs(&self.config, self.own.levels.level(0).iter())
+        self.own.sizes.level0
     }
 
     /// Compactions under way.

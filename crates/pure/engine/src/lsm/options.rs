@@ -32,6 +32,8 @@ pub struct LsmConfig {
     pub soft_pending_compaction_bytes_limit: u64,
     /// Bytes that compactions owe from which on writes stop.
     pub hard_pending_compaction_bytes_limit: u64,
+    /// The rate at which writes that are slowed down begin, in bytes of keys and values a second.
+    pub delayed_write_rate: u64,
     /// Whether writes are slowed down before they stop.
     pub slowdown: bool,
     /// Values of at least so many bytes go to the value log, shorter ones stay beside their keys. 0: all go there; [`u32::MAX`]: none.
@@ -73,8 +75,9 @@ impl LsmConfig {
             level0_file_num_compaction_trigger: 4,
             level0_slowdown_writes_trigger: 20,
             level0_stop_writes_trigger: 36,
-            soft_pending_compaction_bytes_limit: bytes / 8,
-            hard_pending_compaction_bytes_limit: bytes / 4,
+            soft_pending_compaction_bytes_limit: bytes / 2,
+            hard_pending_compaction_bytes_limit: bytes,
+            delayed_write_rate: 16 << 20,
             slowdown: true,
             min_blob_size: 0,
             block_size: None,

@@ -5,6 +5,7 @@ use super::job::Job;
 use super::levels::{LEVELS, Levels};
 use super::options::LsmConfig;
 use super::table::{Layout, Table};
+use super::write_controller::needed_bytes;
 use crate::ordered::block::block_bytes;
 use crate::ordered::key::Key;
 use std::ops::Range;
@@ -242,17 +243,25 @@ fn next_table(levels: &Levels, cursors: &Cursors, level: usize) -> Option<Arc<Ta
     behind.or(tables.first()).cloned()
 }
 
-/// Bytes that compactions owe: what levels have too much, with what that meets in the next.
-pub fn pending_bytes(config: &LsmConfig, levels: &Levels, page_bytes: u64) -> u64 {
-    let bytes = |level: usize| levels.pages(level) * page_bytes;
-    let is_due = runs(config, levels.level(0).iter()) >= u64::from(config.level0_file_num_compaction_trigger);
-    let mut owed = if is_due { bytes(0) + bytes(1) } else { 0 };
-    for level in 1..LEVELS - 1 {
-        let excess = bytes(level).saturating_sub(level_bytes_max(config, level));
-        owed += excess
-            * (1 + (bytes(level + 1) / bytes(level).max(1)).min(config.max_bytes_for_level_multiplier));
+/// What compactions have to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// Whether any level has more than it should.
+    pub any: bool,
+    /// Bytes that they owe.
+    pub pending_bytes: u64,
+}
+
+impl Due {
+    /// Of levels as they are; `level0`: tables of the first as triggers count them. It is due by their number alone, not by their bytes
+    /// as well as in RocksDB: a debt for which no compaction begins would stop writes for ever.
+    pub fn of(config: &LsmConfig, levels: &Levels, (level0, page_bytes): (u64, u64)) -> Self {
+        let bytes: [u64; LEVELS] = std::array::from_fn(|level| levels.pages(level) * page_bytes);
+        let most = |level| level_bytes_max(config, level);
+        let level0_is_due = level0 >= u64::from(config.level0_file_num_compaction_trigger);
+        let any = level0_is_due && bytes[0] > 0 || (1..LEVELS - 1).any(|level| bytes[level] > most(level));
+        Self { any, pending_bytes: needed_bytes(&bytes, level0_is_due, most) }
     }
-    owed
 }
 
 #[cfg(test)]

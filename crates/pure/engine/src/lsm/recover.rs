@@ -45,7 +45,7 @@ impl LsmStore {
     ) -> Step<Result<bool, Damage>> {
         let Some((level, mut table)) = named.pop() else {
             self.mark_recovered();
-            self.measure();
+            self.measure_for_writes();
             let named_twice = contradiction(&self.own.levels).map(|what| self.contradicted(what));
             return Step::Done(named_twice.map_or(Ok(true), Err));
         };

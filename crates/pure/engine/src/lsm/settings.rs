@@ -79,15 +79,21 @@ const fn live(name: &'static str, range: (u64, u64), default: &'static str, help
 }
 
 /// All of them.
-pub static SETTINGS: [Setting; 18] = [
+pub static SETTINGS: [Setting; 19] = [
     number("write_buffer_size", (1 << 10, 1 << 32), "S/64, 16KiB to 64MiB", "bytes that fill a memtable"),
     number("max_write_buffer_number", (2, 64), "2", "memtables, with the one that is written"),
     number("compaction_threads", (1, 64), "1", "compactions at once"),
     live("level0_file_num_compaction_trigger", (1, U32), "4", "tables in level 0 that start a compaction"),
     live("level0_slowdown_writes_trigger", (1, U32), "20", "tables in level 0 that slow writes down"),
     live("level0_stop_writes_trigger", (1, U32), "36", "tables in level 0 that stop writes"),
-    live("soft_pending_compaction_bytes_limit", (1, BYTES), "S/8", "compaction debt that slows writes down"),
-    live("hard_pending_compaction_bytes_limit", (1, BYTES), "S/4", "compaction debt that stops writes"),
+    live("soft_pending_compaction_bytes_limit", (1, BYTES), "S/2", "compaction debt that slows writes down"),
+    live("hard_pending_compaction_bytes_limit", (1, BYTES), "S", "compaction debt that stops writes"),
+    live(
+        "delayed_write_rate",
+        (1, BYTES),
+        "16MiB",
+        "bytes a second at which writes that are slowed down begin",
+    ),
     Setting {
         name: "slowdown",
         values: Values::Switch,
@@ -172,6 +178,7 @@ pub fn told(c: &LsmConfig, page_bytes: u32) -> Settings {
         ("level0_stop_writes_trigger", c.level0_stop_writes_trigger.into()),
         ("soft_pending_compaction_bytes_limit", c.soft_pending_compaction_bytes_limit),
         ("hard_pending_compaction_bytes_limit", c.hard_pending_compaction_bytes_limit),
+        ("delayed_write_rate", c.delayed_write_rate),
         ("slowdown", c.slowdown.into()),
         ("target_file_size_base", u64::from(c.target_file_pages) * u64::from(page_bytes)),
         ("max_bytes_for_level_base", c.max_bytes_for_level_base),
@@ -193,6 +200,7 @@ pub fn retuned(config: LsmConfig, now: &LsmConfig) -> LsmConfig {
         level0_stop_writes_trigger: now.level0_stop_writes_trigger,
         soft_pending_compaction_bytes_limit: now.soft_pending_compaction_bytes_limit,
         hard_pending_compaction_bytes_limit: now.hard_pending_compaction_bytes_limit,
+        delayed_write_rate: now.delayed_write_rate,
         slowdown: now.slowdown,
         max_bytes_for_level_multiplier: now.max_bytes_for_level_multiplier,
         bloom_bits_per_key: now.bloom_bits_per_key,
@@ -243,6 +251,7 @@ pub fn apply(settings: &Settings, mut config: LsmConfig, geometry: &Geometry) ->
             "level0_stop_writes_trigger" => c.level0_stop_writes_trigger = n as u32,
             "soft_pending_compaction_bytes_limit" => c.soft_pending_compaction_bytes_limit = n,
             "hard_pending_compaction_bytes_limit" => c.hard_pending_compaction_bytes_limit = n,
+            "delayed_write_rate" => c.delayed_write_rate = n,
             "slowdown" => c.slowdown = n == 1,
             "target_file_size_base" => c.target_file_pages = table_pages(geometry, n).max(PAGES_MIN),
             "max_bytes_for_level_base" => c.max_bytes_for_level_base = n,

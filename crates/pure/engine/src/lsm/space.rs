@@ -7,6 +7,7 @@ use super::{LsmStore, pairs, policy};
 use crate::ordered::block;
 use crate::ordered::inside::Inside;
 use crate::ordered::key::Entry;
+use crate::ordered::living::Living;
 use crate::ordered::reserve::{FILL_PERCENT_MAX, MANIFESTS};
 use crate::ordered::structure::Content;
 use saker_log::reserve::FOR_COPIES;
@@ -42,6 +43,10 @@ pub(super) struct Sizes {
     pub entries: u64,
     /// Those of them whose values are beside them.
     pub inside: Inside,
+    /// Tables of level 0 as triggers count them.
+    pub level0: u64,
+    /// Whether a level has more than it should.
+    pub is_due: bool,
     /// Bytes that compactions owe.
     pub pending_bytes: u64,
 }
@@ -52,9 +57,22 @@ impl LsmStore {
         self.own.sizes.pages * self.page_bytes()
     }
 
+    /// The same as far as they count: what they hold beyond what lives goes when all is merged.
+    fn counted_table_bytes(&self) -> u64 {
+        let merged = self.reveal.living().map_or(u64::MAX, Living::structure_bytes);
+        self.table_bytes().min(merged)
+    }
+
     /// The tables have changed.
     pub(super) fn measure(&mut self) {
         self.own.sizes = self.measured();
+    }
+
+    /// They have, by a flush or a compaction: what writes have to expect is found out anew.
+    pub(super) fn measure_for_writes(&mut self) {
+        self.measure();
+        let load = self.own.load(self.is_full());
+        self.own.controller.recalculate(&(&self.config).into(), load);
     }
 
     /// Sizes of the tables that there are.
@@ -62,9 +80,11 @@ impl LsmStore {
         let levels = &self.own.levels;
         let (tables, pages) =
             levels.all().fold((0, 0), |(n, pages), (_, t)| (n + 1, pages + t.pages_total()));
-        let pending_bytes = policy::pending_bytes(&self.config, levels, self.page_bytes());
+        let level0 = policy::runs(&self.config, levels.level(0).iter());
+        let due = policy::Due::of(&self.config, levels, (level0, self.page_bytes()));
         let inside = levels.all().fold(Inside::NONE, |all, (_, t)| all.and(t.inside));
-        Sizes { tables, pages, entries: levels.entries(), inside, pending_bytes }
+        let (is_due, pending_bytes) = (due.any, due.pending_bytes);
+        Sizes { tables, pages, entries: levels.entries(), inside, level0, is_due, pending_bytes }
     }
 
     /// Bytes of tables of so many entries: their last pages, and those of their descriptions, are half full on the average, and of those
@@ -87,7 +107,7 @@ impl LsmStore {
     /// tables, so what is kept back for it is less that much.
     pub(super) fn capacity_for<M: SegmentStore>(&self, content: &Content, m: &M) -> u64 {
         let Content { entries, inside, longest } = *content;
-        let tables = self.expected_table_bytes(entries, inside).max(self.table_bytes());
+        let tables = self.expected_table_bytes(entries, inside).max(self.counted_table_bytes());
         let manifests = MANIFESTS * (FOR_COPIES.segments + self.expected_manifest_segments(tables));
         let passing = self.passing_bytes().min(PASSING_TIMES * inside.bytes);
         let (segments, kept) = (SPARE_SEGMENTS + manifests, tables + self.merged_bytes(tables) + passing);

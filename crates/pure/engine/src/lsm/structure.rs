@@ -1,17 +1,17 @@
 //! Levels of tables as the structure of a store.
 
 use super::recover::Tables;
-use super::stall::{Load, judge};
-use super::{Lsm, LsmConfig, LsmStore, policy, settings};
+use super::write_controller::Load;
+use super::{Lsm, LsmConfig, LsmStore, settings};
 use crate::ordered::background::Piece;
 use crate::ordered::inside::Inside;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
 use crate::ordered::structure::{
     Buffers, Chores, Collected, Configured, Content, Found, Manifests, Rebuild, Room, Search, Structure,
-    Tuned, Versions, Write,
+    Tuned, Turn, Versions, Write,
 };
-use saker_engine_api::{KvError, Settings, Snapshot};
+use saker_engine_api::{KvError, Settings, Snapshot, WriteCondition};
 use saker_log::recover::Damage;
 use saker_segment_store::{PageAddr, Reads, SegmentId, SegmentStore, Step, Tag, ready};
 use saker_sim::{Digest, Meter};
@@ -63,6 +63,8 @@ impl Tuned for Lsm {
     /// What compactions owe follows from triggers and sizes of levels.
     fn adapt(store: &mut LsmStore) {
         store.measure();
+        let load = store.own.load(store.is_full());
+        store.own.controller.recalculate_if_new(&(&store.config).into(), load);
     }
 }
 
@@ -158,16 +160,36 @@ impl Buffers for Lsm {
         self.frozen.extend(full);
     }
 
-    fn admit(&mut self, write: Write, is_full: bool, config: &LsmConfig) -> bool {
-        let load = Load {
-            memtable_stuck: is_full && !self.may_freeze(config),
-            frozen: self.frozen.len() as u32,
-            level0: policy::runs(config, self.levels.level(0).iter()) as u32,
+    fn admit(&mut self, write: Write, is_full: bool, config: &LsmConfig) -> Turn {
+        if is_full {
+            self.switched(is_full, config);
+        }
+        self.controller.admit(write)
+    }
+
+    fn switched(&mut self, is_full: bool, config: &LsmConfig) {
+        let load = self.load(is_full);
+        if load.immutables != self.controller.immutables() {
+            self.controller.recalculate(&config.into(), load);
+        }
+    }
+
+    fn condition(&self) -> WriteCondition {
+        self.controller.condition()
+    }
+
+    fn let_pass(&mut self, writes: u32) {
+        self.controller.let_pass(writes);
+    }
+}
+
+impl Lsm {
+    /// How far background work is behind.
+    pub(super) fn load(&self, is_full: bool) -> Load {
+        Load {
+            immutables: self.frozen.len() as u32 + u32::from(is_full),
+            level0: u32::try_from(self.sizes.level0).unwrap_or(u32::MAX),
             pending_bytes: self.sizes.pending_bytes,
-        };
-        match write {
-            Write::Store => self.brake.admit(judge(config, &load)),
-            Write::Delete => !load.memtable_stuck,
         }
     }
 }
@@ -183,6 +205,10 @@ impl Room for Lsm {
 
     fn inside(&self) -> Inside {
         self.sizes.inside
+    }
+
+    fn structure_bytes(&self, page_bytes: u64) -> u64 {
+        self.sizes.pages * page_bytes
     }
 
     fn for_deletes<M: SegmentStore>(store: &LsmStore, m: &M) -> u32 {
@@ -225,6 +251,10 @@ impl Collected for Lsm {
         store.entered_anew(lost)
     }
 
+    fn goes_before<M: SegmentStore>(store: &LsmStore, records: SegmentId, m: &M) -> bool {
+        store.collects_tables_before(records, m)
+    }
+
     fn owed_at_most(segment_bytes: u64, lost: u64) -> u64 {
         super::space::worth_collecting(segment_bytes, lost)
     }
@@ -238,7 +268,7 @@ impl Chores for Lsm {
     const PIECES: u32 = 9;
 
     fn begin<M: SegmentStore>(store: &mut LsmStore, _: &mut M) {
-        store.own.brake.pay();
+        store.own.controller.worked();
     }
 
     fn piece<M: SegmentStore, W: Meter>(
@@ -252,7 +282,7 @@ impl Chores for Lsm {
     }
 
     fn has_work(&self) -> bool {
-        !self.compactions.is_empty() || self.sizes.pending_bytes > 0
+        !self.compactions.is_empty() || self.sizes.is_due
     }
 
     fn page_failed(&mut self, _: PageAddr) -> bool {

@@ -115,16 +115,18 @@ impl LsmStore {
     ) -> Step<Result<Background, KvError>> {
         let Some(victim) = self.table_victim(m) else { return Step::Done(Ok(Background::Idle)) };
         let geometry = self.log.geometry();
-        let pages = (0..self.log.segment(victim).next_page).map(|n| geometry.page(victim, n));
-        let used: Vec<_> = pages.filter(|page| self.is_used(*page)).collect();
-        match used.first() {
+        let mut pages = (0..self.log.segment(victim).next_page).map(|n| geometry.page(victim, n));
+        match pages.find(|page| self.is_used(*page)) {
             Some(page) => {
                 let reserve = FOR_MOVES.with_segments(self.manifest_left());
-                self.relocate(*page, reserve, m, w)
+                self.relocate(page, reserve, m, w)
             }
             None => {
-                self.manifest.wanted |= !self.manifest.is_running();
-                Step::Done(Ok(Background::Idle))
+                let wants = !self.manifest.wanted && !self.manifest.is_running();
+                self.manifest.wanted |= wants;
+                // Its turn in this quantum is over: without values in tables it is due by then, whatever it frees.
+                let has_found = wants && self.settings.has_inside();
+                Step::Done(Ok(if has_found { Background::Worked } else { Background::Idle }))
             }
         }
     }
@@ -146,7 +148,17 @@ impl LsmStore {
     /// Whether tables must lie closer, and can: all else is done or waits for segments.
     fn must_pack_tables<M: SegmentStore>(&self, m: &M) -> bool {
         let is_done = self.reveal.is_done_at(self.version) && self.own.compactions.is_empty();
-        (is_done || m.free_segments() <= self.kept_from_merges(m)) && self.unused_in_tables() > 0
+        let is_short = self.settings.has_inside() && self.is_pressed(m);
+        (is_done || is_short || m.free_segments() <= self.kept_from_merges(m)) && self.unused_in_tables() > 0
+    }
+
+    /// Whether emptying a segment of tables gains more than a collection of that one of records would. Where values are in tables these are
+    /// most of what there is.
+    pub(super) fn collects_tables_before<M: SegmentStore>(&self, records: SegmentId, m: &M) -> bool {
+        let lost = self.lost_by(self.log.segment(records));
+        let gain = self.log.gain(records).saturating_sub(lost + self.entered_anew(lost));
+        let is_more = |id| self.log.gain(id) > gain;
+        self.settings.has_inside() && self.is_pressed(m) && self.table_victim(m).is_some_and(is_more)
     }
 
     /// Whole segments that tables would not need if they lay one behind the other.

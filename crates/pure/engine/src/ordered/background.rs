@@ -41,6 +41,7 @@ impl<S: Structure> Store<S> {
             match self.own_or_structures(piece, finished, m, w) {
                 Step::Done(Ok(Background::Worked)) => {
                     self.upkeep.worked();
+                    self.reveal.rests_since = None;
                     return Step::Done(Background::Worked);
                 }
                 Step::Done(Ok(Background::Waiting)) | Step::Blocked(_) => waits = true,
@@ -54,6 +55,9 @@ impl<S: Structure> Store<S> {
                     return Step::Need(reads);
                 }
             }
+        }
+        if self.rests(finished, m) && (self.want_manifest(m) || self.reveal_at_last(m)) {
+            return Step::Done(Background::Worked);
         }
         if finished >= m.last_tag() {
             // No I/O is on its way, so it may be slots of the page buffer that are waited for.

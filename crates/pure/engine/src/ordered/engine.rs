@@ -10,11 +10,11 @@ use super::reserve::DELETES_LEAVE;
 use super::structure::{Content, Structure, Write};
 use saker_engine_api::{
     Background, Capabilities, Capability, Condition, Context, Engine, Hints, Inspect, Job, KvError, Memory,
-    Put, Settings, Sink, Source, StoreStats, Unsupported, Version,
+    Put, Settings, Sink, Source, StoreStats, Unsupported, Version, WriteCondition,
 };
 use saker_log::append::Reserve;
 use saker_log::{LogAddr, LogStats, Segment};
-use saker_segment_store::{Completion, SegmentStore, Stall, Step, Stream, Tag, ready};
+use saker_segment_store::{Completion, SegmentStore, Step, Stream, Tag, ready};
 use saker_sim::{Free, Meter, Unit};
 use saker_value_log::RecordAddr;
 use saker_value_log::land::land;
@@ -51,8 +51,8 @@ impl<S: Structure> Engine for Store<S> {
         }
         let held = value.bytes_held();
         let plan = self.plan_record(Incoming { key_bytes: key.len() as u32, value_bytes, held }, m);
-        let inside = match ready!(self.may_store(&name, (plan, value_bytes), m, w)) {
-            Ok(inside) => inside,
+        let (inside, replaced) = match ready!(self.may_store(&name, (plan, value_bytes), m, w)) {
+            Ok(admitted) => admitted,
             Err(refused) => return Step::Done(Err(refused)),
         };
         let (bytes, room) = (plan.bytes, self.take_room(plan, m));
@@ -69,10 +69,10 @@ impl<S: Structure> Engine for Store<S> {
             self.note_passing(self.segment_at(addr.position()), bytes);
             let value = LogAddr(addr.position() + u64::from(header.value_at()));
             let e = self.take_inside((name, self.version), (value, value_bytes), m);
-            self.enter(e.expect("the record was just written"));
+            self.enter(e.expect("the record was just written"), replaced);
             w.work(Unit::CopyByte, u64::from(value_bytes));
         } else {
-            self.enter(Entry { key: name, version: self.version, addr, stamp });
+            self.enter(Entry { key: name, version: self.version, addr, stamp }, replaced);
         }
         self.written(key.len() + value_bytes as usize);
         w.work(Unit::Encode, 1);
@@ -101,16 +101,17 @@ impl<S: Structure> Engine for Store<S> {
     ) -> Step<Result<Version, KvError>> {
         let (m, w) = cx.parts();
         let Some(name) = Key::new(key) else { return Step::Done(Err(KvError::KeySize)) };
-        match ready!(self.find_pair(&name, m, w)) {
-            Ok(Some(_)) => {}
+        let old = match ready!(self.find_pair(&name, m, w)) {
+            Ok(Some(old)) => old,
             Ok(None) => return Step::Done(Err(KvError::NotFound)),
             Err(e) => return Step::Done(Err(e)),
-        }
+        };
         if let Some(e) = self.upkeep.error() {
             return Step::Done(Err(e));
         }
-        if !self.may_write(Write::Delete) {
-            return self.later(Stall::Debt, KvError::CapacityExceeded);
+        let user_bytes = key.len() as u64;
+        if let Err(refused) = ready!(self.may_write(Write::Delete, user_bytes, KvError::CapacityExceeded)) {
+            return Step::Done(Err(refused));
         }
         let reserve = Reserve { slots: DELETES_LEAVE, segments: self.for_delete(m) };
         let record = Incoming { key_bytes: key.len() as u32, value_bytes: 0, held: 0 };
@@ -125,7 +126,8 @@ impl<S: Structure> Engine for Store<S> {
             .expect("nothing is fetched for a tombstone");
         self.commit_record(room, m);
         self.log.add_until_checkpoint(id, u64::from(bytes));
-        self.enter(Entry { key: name, version: self.version, addr: RecordAddr::NONE, stamp });
+        let replaced = self.replaced_by(Some(old));
+        self.enter(Entry { key: name, version: self.version, addr: RecordAddr::NONE, stamp }, replaced);
         self.written(key.len());
         w.work(Unit::Encode, 1);
         w.work(Unit::CopyByte, u64::from(bytes));
@@ -170,6 +172,14 @@ impl<S: Structure> Engine for Store<S> {
         cx: &mut Context<'_, M, W>,
     ) -> Step<Background> {
         self.quantum(finished, cx.medium, cx.meter)
+    }
+
+    fn write_condition(&self) -> WriteCondition {
+        self.own.condition()
+    }
+
+    fn let_pass(&mut self, writes: u32) {
+        self.own.let_pass(writes);
     }
 
     fn stats(&self) -> StoreStats {

@@ -3,6 +3,7 @@
 
 use super::Store;
 use super::key::{Entry, Key};
+use super::living::Replaced;
 use super::memtable::Memtable;
 use super::refs::referred;
 use super::reserve::{COLLECTIONS_LEAVE, REPAIRS_LEAVE};
@@ -117,7 +118,7 @@ impl<S: Structure> Store<S> {
         let Some(victim) = self.victim() else { return };
         let segment = self.log.segment(victim);
         let gains = || self.log.gain(victim) >= self.least_gain(victim) && !self.passes(segment);
-        if !segment.evacuate && !gains() {
+        if !segment.evacuate && (!gains() || S::goes_before(self, victim, m)) {
             return;
         }
         let repair = segment.evacuate.then(|| segment.failed_pages().len());
@@ -291,14 +292,26 @@ impl<S: Structure> Store<S> {
         let addr = RecordAddr::new(log_addr.0, bytes, r.header.key_bytes);
         let new = Entry { key, version: r.header.version, addr, stamp };
         self.enter_anew(new);
+        if let Some(living) = self.reveal.living_mut() {
+            living.moved(&old, &new);
+        }
         S::moved(self, &old, &new);
     }
 
     /// Enters a write in the memtable. What a snapshot sees of the one it replaces stays.
-    pub(super) fn enter(&mut self, e: Entry) {
-        if self.enter_anew(e) {
+    pub(super) fn enter(&mut self, e: Entry, replaced: Replaced) {
+        if self.settings.has_inside() {
+            self.enter_and_tell(e, replaced);
+        } else if self.enter_anew(e) {
             self.reveal.added();
         }
+    }
+
+    /// The same where values are in the structure: what it replaces is noted.
+    #[inline(never)]
+    fn enter_and_tell(&mut self, e: Entry, replaced: Replaced) {
+        let one_more = self.enter_anew(e);
+        self.note_replaced(&e, replaced, one_more);
     }
 
     /// The same with an entry that is in already, for another place. Whether the memtable has one more now.

@@ -54,6 +54,18 @@ impl Inside {
         Self::of(self.entries + more.entries, self.bytes + more.bytes)
     }
 
+    /// Not more than others.
+    #[must_use]
+    pub fn at_most(self, most: Self) -> Self {
+        Self::of(self.entries.min(most.entries), self.bytes.min(most.bytes))
+    }
+
+    /// Without so many, as far as there are so many.
+    #[must_use]
+    pub fn but(self, gone: Self) -> Self {
+        Self::of(self.entries.saturating_sub(gone.entries), self.bytes.saturating_sub(gone.bytes))
+    }
+
     /// Without those that are not here any more.
     #[inline]
     #[must_use]

@@ -133,16 +133,21 @@ impl<S: Structure> Store<S> {
 
     /// Begins to look for the longest record, if a shorter one would let more in. All is merged.
     pub(super) fn look_for_longest<M: SegmentStore>(&mut self, m: &M) -> bool {
-        let is_long = u64::from(self.longest.bytes) > self.log.geometry().segment_bytes() / SMALL_PART;
-        let may_help = || {
-            let content = Content { longest: floor(), ..self.content_with(1, Inside::NONE, 0) };
-            S::capacity_for(self, &content, m) > self.content_bytes()
-        };
-        let begins = self.longest.may_fall && is_long && may_help();
+        let begins = self.may_look_for_longest(0, m);
         if begins {
             self.longest.begin_walk();
         }
         begins
+    }
+
+    /// Whether a shorter one would let so many bytes in, and there may be none as long.
+    pub(super) fn may_look_for_longest<M: SegmentStore>(&self, bytes: u64, m: &M) -> bool {
+        let is_long = u64::from(self.longest.bytes) > self.log.geometry().segment_bytes() / SMALL_PART;
+        let may_help = || {
+            let content = Content { longest: floor(), ..self.content_with(1, Inside::NONE, 0) };
+            S::capacity_for(self, &content, m) > self.content_bytes() + bytes
+        };
+        self.longest.may_fall && is_long && may_help()
     }
 
     /// A piece of the walk over all pairs.

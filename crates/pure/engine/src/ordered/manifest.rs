@@ -68,9 +68,19 @@ impl<S: Structure> Store<S> {
         let segment = self.log.geometry().segment_bytes();
         let much = (segment * 2).max(segment * u64::from(m.quota_segments()) / 32);
         let due = grown > self.settings.checkpoint_bytes_min || S::freed_by_manifest(self) > much;
+        // Where values are in the structure all that a manifest flushes is merged with much: it has to be worth that.
+        let worth = if self.settings.has_inside() { segment / 4 } else { 0 };
         let pressed = self.is_pressed(m)
-            && (S::freed_at_once(self) > 0 || self.log.until_checkpoint_bytes() > segment / 4);
+            && (S::freed_at_once(self) > worth || self.log.until_checkpoint_bytes() > segment / 4);
         self.manifest.wanted || (due || pressed) && self.may_retry(m)
+    }
+
+    /// Nothing else goes on, and room is short: a manifest is wanted if it frees anything. True if it is.
+    pub(crate) fn want_manifest<M: SegmentStore>(&mut self, m: &M) -> bool {
+        let frees = self.settings.has_inside() && self.is_pressed(m) && S::freed_by_manifest(self) > 0;
+        let is_new = frees && !self.manifest.wanted && !self.manifest.is_running() && self.may_retry(m);
+        self.manifest.wanted |= is_new;
+        is_new
     }
 
     /// Whether a manifest for which there was no room may have some now.

@@ -15,6 +15,7 @@ pub(crate) mod inside;
 pub(crate) mod key;
 mod landing;
 mod leaves;
+pub(crate) mod living;
 mod longest;
 pub(crate) mod manifest;
 pub(crate) mod memtable;
@@ -39,12 +40,12 @@ use memtable::Memtable;
 use refs::Births;
 use saker_engine_api::StoreStats;
 use saker_log::Log;
-use saker_segment_store::{Geometry, PageAddr, SegmentId, SegmentStore};
+use saker_segment_store::{Geometry, PageAddr, SegmentId, SegmentStore, Stall, Step};
 use saker_value_log::group::Plan;
 use saker_value_log::packing::{PRICED_BYTES, Packing};
 use saker_value_log::record::HEADER_BYTES;
 use std::sync::Arc;
-use structure::{Configured, Write};
+use structure::{Configured, Turn, Write};
 use upkeep::Upkeep;
 
 /// What both kinds of store are told.
@@ -195,12 +196,19 @@ impl<S: Structure> Store<S> {
             Arc::new(std::mem::replace(&mut self.mem, S::memtable(&self.config)))
         });
         self.own.freeze(full, self.version);
+        self.own.switched(false, &self.config);
     }
 
-    /// Whether a write may go on, as far as memtables and the structure are concerned.
-    pub(crate) fn may_write(&mut self, write: Write) -> bool {
+    /// Whether a write of so many bytes of keys and values may go on, as far as memtables and the structure are concerned. What never
+    /// will is `refused`.
+    pub(crate) fn may_write<E>(&mut self, write: Write, bytes: u64, refused: E) -> Step<Result<(), E>> {
         let is_full = self.is_full();
-        self.own.admit(write, is_full, &self.config)
+        match self.own.admit(write, is_full, &self.config) {
+            Turn::Now => Step::Done(Ok(())),
+            // Time passes, whatever background work can do.
+            Turn::AtRate => Step::Blocked(Stall::Delayed { bytes }),
+            Turn::Later => self.later(Stall::Debt, refused),
+        }
     }
 
     /// A page of the structure is needed.

@@ -3,6 +3,7 @@
 use super::Store;
 use super::key::Key;
 use super::landing::Plan;
+use super::living::Replaced;
 use super::refs::begin;
 use super::reserve::STORES_LEAVE;
 use super::space::Admission;
@@ -51,8 +52,12 @@ impl<S: Structure> Store<S> {
         self.upkeep.wrote();
         self.own.wrote();
         self.kv.user_bytes_written += user_bytes as u64;
-        if self.is_full() && !self.trims() && self.may_freeze() {
-            self.freeze();
+        if self.is_full() && !self.trims() {
+            if self.may_freeze() {
+                self.freeze();
+            } else {
+                self.own.switched(true, &self.config);
+            }
         }
     }
 
@@ -76,28 +81,29 @@ impl<S: Structure> Store<S> {
         })
     }
 
-    /// Everything that can keep a new record out; and whether its value stays beside its key.
+    /// Everything that can keep a new record out; whether its value stays beside its key, and what it replaces.
     pub(super) fn may_store<M: SegmentStore, W: Meter>(
         &mut self,
         key: &Key,
         (plan, value_bytes): (Plan, u32),
         m: &mut M,
         w: &mut W,
-    ) -> Step<Result<bool, KvError>> {
+    ) -> Step<Result<(bool, Replaced), KvError>> {
         if let Some(e) = self.upkeep.error() {
             return Step::Done(Err(e));
         }
-        let inside = match ready!(self.admit(key, (plan.bytes, value_bytes), m, w)) {
-            Ok(Admission::Now) => self.settings.is_inside(value_bytes),
-            Ok(Admission::Apart) => false,
+        let admitted = match ready!(self.admit(key, (plan.bytes, value_bytes), m, w)) {
+            Ok(Admission::Now(replaced)) => (self.settings.is_inside(value_bytes), replaced),
+            Ok(Admission::Apart(replaced)) => (false, replaced),
             Ok(Admission::Later) => return self.later(Stall::NoSegment, KvError::CapacityExceeded),
             Err(refused) => return Step::Done(Err(refused)),
         };
-        if !self.may_write(Write::Store) {
-            return self.later(Stall::Debt, KvError::CapacityExceeded);
+        let user_bytes = key.len() as u64 + u64::from(value_bytes);
+        if let Err(refused) = ready!(self.may_write(Write::Store, user_bytes, KvError::CapacityExceeded)) {
+            return Step::Done(Err(refused));
         }
         let room = self.room_for(plan, Reserve { slots: STORES_LEAVE, segments: self.for_pairs(m) }, m);
-        room.map(|room| room.map(|()| inside))
+        room.map(|room| room.map(|()| admitted))
     }
 
     /// Whether there is room for what a plan appends. Pages that only wait to be filled make room for it.

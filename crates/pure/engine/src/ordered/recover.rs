@@ -12,6 +12,7 @@
 
 use super::Store;
 use super::key::{Entry, Key};
+use super::living::Replaced;
 use super::structure::Structure;
 use saker_engine_api::Recover;
 use saker_log::checkpoint::release_others;
@@ -161,7 +162,7 @@ impl<S: Structure> Recovery<S> {
         let known = self.store.mem.newest(&key);
         // Of a record and its copy the later one stays where it is for longer.
         if known.is_none_or(|old| (old.version, old.stamp) <= (e.version, e.stamp)) {
-            self.store.enter(e);
+            self.store.enter(e, Replaced::Unknown);
         }
     }
 
@@ -176,7 +177,7 @@ impl<S: Structure> Recovery<S> {
         self.store.note_passing(id, r.header.record_bytes());
         if self.store.mem.newest(&key).is_none_or(|old| old.version < version) {
             let e = self.store.take_inside((key, version), (r.value, r.header.value_bytes), m);
-            e.into_iter().for_each(|e| self.store.enter(e));
+            e.into_iter().for_each(|e| self.store.enter(e, Replaced::Unknown));
         }
     }
 

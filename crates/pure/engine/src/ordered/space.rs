@@ -7,22 +7,23 @@
 use super::Store;
 use super::inside::Inside;
 use super::key::{Entry, Key};
+use super::living::{Living, Replaced, is_near};
 use super::reserve::{AHEAD_SEGMENTS, DELETE_SEGMENTS, FILL_PERCENT_MAX, LAST_RESORT_SEGMENTS};
 use super::structure::{Content, Structure};
 use saker_engine_api::KvError;
 use saker_log::reserve::assert_collections_gain;
 use saker_log::{Log, Segment, SegmentState};
-use saker_segment_store::{SegmentId, SegmentStore, Step, ready};
+use saker_segment_store::{SegmentId, SegmentStore, Step, Tag, ready};
 use saker_sim::Meter;
 use saker_value_log::record::record_bytes;
 
 /// When a record may be stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Admission {
-    /// There is room.
-    Now,
+    /// There is room, with or without what it replaces.
+    Now(Replaced),
     /// There is room in the value log, in place of what is replaced there, but none for a value beside its key.
-    Apart,
+    Apart(Replaced),
     /// Background work will tell.
     Later,
 }
@@ -41,6 +42,12 @@ pub struct Reveal {
     copied: u64,
     /// Bytes of a record that could be stored at most when all was merged. Collections do not change that.
     room: u64,
+    /// Of a store that has values in its structure: what lives at most, once all was merged.
+    living: Option<Living>,
+    /// Of such a store: the last I/O that had begun when a quantum first found nothing that it could do.
+    pub(super) rests_since: Option<Tag>,
+    /// Bytes of records that writes have replaced since the memtable was frozen, at most.
+    gone: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +81,23 @@ impl Reveal {
     /// A write has added an entry.
     pub fn added(&mut self) {
         self.entries = self.entries.map(|n| n + 1);
+    }
+
+    /// What lives at most, if that is known.
+    pub fn living(&self) -> Option<&Living> {
+        self.living.as_ref()
+    }
+
+    /// The same, for what happens to it.
+    pub fn living_mut(&mut self) -> Option<&mut Living> {
+        self.living.as_mut()
+    }
+
+    /// A write knows what its entry replaces: there is one more, or one less, or as many.
+    fn replaced(&mut self, e: &Entry, old: Replaced) {
+        let one_more = u64::from(old.bytes().is_none() && !e.is_tombstone());
+        let one_less = u64::from(old.bytes().is_some() && e.is_tombstone());
+        self.entries = self.entries.map(|n| (n + one_more).saturating_sub(one_less));
     }
 
     /// Whether it is under way.
@@ -122,12 +146,17 @@ impl<S: Structure> Store<S> {
     /// keeps room for them ([`S::capacity_for`](super::structure::Room::capacity_for)).
     pub(crate) fn apart_bytes(&self) -> u64 {
         let passing = if self.settings.has_inside() { self.log.tombstone_bytes() } else { 0 };
-        self.value_log_bytes() - passing
+        let found = self.value_log_bytes() - passing;
+        self.reveal.living().map_or(found, |living| found.min(living.apart))
     }
 
     /// Entries whose values are beside them, those included that have been replaced as far as that is not known.
     pub(crate) fn inside(&self) -> Inside {
-        if self.settings.has_inside() { self.own.inside().and(self.buffered_inside()) } else { Inside::NONE }
+        if !self.settings.has_inside() {
+            return Inside::NONE;
+        }
+        let found = self.own.inside().and(self.buffered_inside());
+        self.reveal.living().map_or(found, |living| found.at_most(living.inside))
     }
 
     /// The same of memtables.
@@ -226,25 +255,94 @@ impl<S: Structure> Store<S> {
     ) -> Step<Result<Admission, KvError>> {
         let inside = self.inside_of(value_bytes, bytes);
         let content = self.content_with(1, inside, bytes);
-        if self.content_bytes() + u64::from(bytes) <= S::capacity_for(self, &content, m) {
-            return Step::Done(Ok(Admission::Now));
+        let (all, capacity) = (self.content_bytes() + u64::from(bytes), S::capacity_for(self, &content, m));
+        if all <= capacity && !self.tells(all, capacity) {
+            return Step::Done(Ok(Admission::Now(Replaced::Unknown)));
         }
         let old = match ready!(self.find_pair(key, m, w)) {
             Ok(old) => old,
+            Err(_) if all <= capacity => return Step::Done(Ok(Admission::Now(Replaced::Unknown))),
             Err(e) => return Step::Done(Err(e)),
         };
+        let replaced = self.replaced_by(old);
         // A pair may always be replaced by one that is not longer.
-        if old.is_some_and(|e| bytes <= replaceable_bytes(&e, inside.entries > 0)) {
-            return Step::Done(Ok(Admission::Now));
+        let fits = all <= capacity || self.fits_instead_of(replaced, &content, bytes, m);
+        if fits || old.is_some_and(|e| bytes <= replaceable_bytes(&e, inside.entries > 0)) {
+            return Step::Done(Ok(Admission::Now(replaced)));
         }
         if old.is_some_and(|e| bytes <= e.addr.record_bytes()) {
-            return Step::Done(Ok(Admission::Apart));
+            return Step::Done(Ok(Admission::Apart(replaced)));
         }
-        if self.knows_that_none_is_left(u64::from(bytes)) {
+        if self.knows_that_none_is_left(u64::from(bytes)) || self.is_known(u64::from(bytes), capacity, m) {
             return Step::Done(Err(KvError::CapacityExceeded));
         }
         self.want_reveal();
         Step::Done(Ok(Admission::Later))
+    }
+
+    /// Whether a write is to look up what it replaces, although it fits; `all`: bytes of records with its own.
+    pub(super) fn tells(&self, all: u64, capacity: u64) -> bool {
+        self.reveal.living().is_some() && is_near(all, capacity)
+    }
+
+    /// Whether a record fits in the place of another, as far as it is known what lives. What a snapshot may see keeps its place.
+    fn fits_instead_of<M: SegmentStore>(&self, old: Replaced, content: &Content, bytes: u32, m: &M) -> bool {
+        let tells = self.reveal.living().is_some() && !self.own.has_snapshots();
+        let Some(replaced) = old.bytes().filter(|_| tells) else { return false };
+        let Content { entries, inside, longest } = *content;
+        let content =
+            Content { entries: entries.saturating_sub(1), inside: inside.but(old.inside()), longest };
+        let all = (self.content_bytes() + u64::from(bytes)).saturating_sub(u64::from(replaced));
+        all <= S::capacity_for(self, &content, m)
+    }
+
+    /// What a write replaces that has looked. Without values in the structure nobody asks.
+    pub(super) fn replaced_by(&self, old: Option<Entry>) -> Replaced {
+        if self.settings.has_inside() { Replaced::found(old) } else { Replaced::Unknown }
+    }
+
+    /// Whether writes have told what lives since all was merged, so that merging it again would find little.
+    pub(super) fn is_known<M: SegmentStore>(&self, bytes: u64, capacity: u64, m: &M) -> bool {
+        let is_known = self.reveal.living().is_some_and(|living| living.is_known(capacity));
+        let rests = !self.reveal.is_running() && !self.own.keeps_for_released();
+        is_known && rests && !self.may_look_for_longest(bytes, m)
+    }
+
+    /// A write has entered an entry. The memtable has one more now, or not.
+    pub(super) fn note_replaced(&mut self, e: &Entry, replaced: Replaced, one_more: bool) {
+        let (held, longest) = (self.own.has_snapshots(), self.replaced_bytes_max());
+        if !held && !matches!(replaced, Replaced::Unknown) {
+            self.reveal.replaced(e, replaced);
+        } else if one_more {
+            self.reveal.added();
+        }
+        if let Some(bytes) = replaced.bytes() {
+            self.longest.forget(bytes);
+        }
+        self.reveal.gone += u64::from(replaced.bytes_at_most(longest));
+        if let Some(living) = self.reveal.living_mut() {
+            living.entered(e, replaced, held, longest);
+        }
+    }
+
+    /// No record that a write replaces is longer. Of those whose values are in the structure only the setting says how long they are.
+    fn replaced_bytes_max(&self) -> u32 {
+        let inside = self.settings.value_bytes_max.min(self.settings.min_blob_size);
+        self.longest.bytes().max(record_bytes(16, inside))
+    }
+
+    /// All is merged: what lives is counted.
+    fn know_living(&mut self) {
+        if !self.settings.has_inside() {
+            return;
+        }
+        let before = self.reveal.living.take();
+        let unknown = self.reveal.gone + self.kv.gc_bytes_copied - self.reveal.copied;
+        // Pages of what was merged count until the manifest lets go of them.
+        let (apart, inside, structure) =
+            (self.apart_bytes(), self.inside(), self.own.structure_bytes(self.page_bytes()));
+        let found = Living { apart, inside, structure, merged: inside.bytes, unknown };
+        self.reveal.living = Some(Living::merged(before, found));
     }
 
     /// Whether there is something to find out although nothing has been written since that was last done.
@@ -302,17 +400,34 @@ impl<S: Structure> Store<S> {
         self.own.frozen().next().is_none() && (self.gc.is_none() || !is_known)
     }
 
+    /// Collections find nothing to gain, although writes wait: much must have been replaced.
+    fn must_reveal<M: SegmentStore>(&self, m: &M) -> bool {
+        let stuck = self.gc.is_none() && self.log.releasing() == 0 && self.is_pressed(m);
+        stuck && !self.knows_all()
+    }
+
+    /// Whether nothing can be done although all I/O has ended that was on its way when that began. Others may have I/O on its way for ever.
+    pub(super) fn rests<M: SegmentStore>(&mut self, finished: Tag, m: &M) -> bool {
+        self.settings.has_inside() && finished >= *self.reveal.rests_since.get_or_insert(m.last_tag())
+    }
+
+    /// Where values are in the structure all of it is merged only if room is short and nothing else goes on. True if that begins.
+    pub(super) fn reveal_at_last<M: SegmentStore>(&mut self, m: &M) -> bool {
+        let begins = self.settings.has_inside() && !self.reveal.is_running() && self.must_reveal(m);
+        if begins {
+            self.reveal.want();
+        }
+        begins
+    }
+
     /// Goes on finding out what is not needed. True if anything happened.
     pub(crate) fn reveal_step<M: SegmentStore>(&mut self, m: &M) -> bool {
         let next = match self.reveal.stage {
-            Stage::Idle => {
-                // Collections find nothing to gain, although writes wait: much must have been replaced.
-                let stuck = self.gc.is_none() && self.log.releasing() == 0 && self.is_pressed(m);
-                if stuck && !self.knows_all() { Stage::Wanted } else { return false }
-            }
+            Stage::Idle if !self.settings.has_inside() && self.must_reveal(m) => Stage::Wanted,
             Stage::Wanted if self.may_merge() && !self.manifest.is_running() => {
                 self.freeze();
                 (self.reveal.frozen_at, self.reveal.copied) = (self.version, self.kv.gc_bytes_copied);
+                self.reveal.gone = 0;
                 Stage::Merging
             }
             Stage::Merging
@@ -322,6 +437,7 @@ impl<S: Structure> Store<S> {
                 // Without writes since, memtables have nothing but what collections entered anew.
                 let new = if self.version == self.reveal.frozen_at { 0 } else { self.buffered() };
                 self.reveal.entries = Some(self.own.entries() + new);
+                self.know_living();
                 self.look_for_longest(m);
                 Stage::Measuring
             }

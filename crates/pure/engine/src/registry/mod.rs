@@ -1,31 +1,49 @@
-//! Which engines there are. An engine is a folder, and a line here; command lines, URLs, images, documents and the suites
-//! that every engine passes follow from its [`Registration`].
+//! Which engines there are. An engine is a folder, and a line of `engines!`. What holds one of them and passes calls on follows
+//! from the line; command lines, URLs, images, documents and the suites that every engine passes follow from its [`Registration`].
+
+/// The list of engines, a line each: the name that [`Factory::NAME`] repeats, the variant that holds one, the name of its
+/// constant, and what makes it. `then` is given all lines.
+macro_rules! engines {
+    (($dollar:tt) $then:ident) => {
+        $then! { ($dollar)
+            hash_store HashStore HASH_STORE = hash_store::Factory;
+            hash_original HashOriginal HASH_ORIGINAL = hash_ftl::Original;
+            hash_plus HashPlus HASH_PLUS = hash_ftl::Plus;
+            lsm Lsm LSM = lsm::Factory;
+            tree Tree TREE = tree::Factory;
+            hash_doubling HashDoubling HASH_DOUBLING = hash_ftl::Doubling;
+        }
+    };
+}
 
 mod any;
 
 pub use any::{AnyEngine, AnyRecovery};
 
+use crate::EngineConfig;
 use crate::factory::{Factory, Pages};
-use crate::{EngineConfig, hash_ftl, hash_store, lsm, tree};
 use saker_engine_api::settings::Idle;
 use saker_engine_api::{Capabilities, Setting, Settings};
 use saker_segment_store::{Geometry, SegmentStore};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// The same, one line for each: the name that [`Factory::NAME`] repeats, and that of its constant.
-macro_rules! engines {
-    (($dollar:tt) $($(#[$doc:meta])* $word:ident $name:ident = $factory:ty => $make:expr, $recover:expr;)*) => {
-        $(static $name: Registration = Registration::of::<$factory>(
-            |config, m| $make(Box::new(<$factory>::create(config, m))),
-            |config, m| $recover(Box::new(<$factory>::recover(config, m))),
+/// What the world knows of each, and its constant.
+macro_rules! kinds {
+    (($dollar:tt) $($word:ident $variant:ident $name:ident = $module:ident::$factory:ident;)*) => {
+        $(static $name: Registration = Registration::of::<crate::$module::$factory>(
+            |config, m| AnyEngine::$variant(Box::new(crate::$module::$factory::create(config, m))),
+            |config, m| AnyRecovery::$variant(Box::new(crate::$module::$factory::recover(config, m))),
         );)*
 
         impl EngineKind {
             /// All that this program has, in the order of their numbers.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            $($(#[$doc])* pub const $name: Self = Self(&$name);)*
+            $(
+                #[doc = concat!("`", stringify!($word), "`: see [`", stringify!($module), "`](crate::", stringify!($module), ").")]
+                pub const $name: Self = Self(&$name);
+            )*
         }
 
         /// Gives a macro a line `name NAME;` for each engine, after what stands behind the macro's name. Tests that are to have
@@ -39,26 +57,7 @@ macro_rules! engines {
     };
 }
 
-engines! { ($)
-    /// A log, and an index of all pairs in memory.
-    hash_store HASH_STORE = hash_store::Factory => AnyEngine::HashStore, AnyRecovery::HashStore;
-    /// Grains of 512 bytes, and a hash table on flash.
-    hash_original HASH_ORIGINAL = hash_ftl::Original =>
-        |e| AnyEngine::HashFtl(EngineKind::HASH_ORIGINAL, e),
-        |r| AnyRecovery::HashFtl(EngineKind::HASH_ORIGINAL, r);
-    /// Grains of 64 bytes, and a hash table of live entries on flash.
-    hash_plus HASH_PLUS = hash_ftl::Plus =>
-        |e| AnyEngine::HashFtl(EngineKind::HASH_PLUS, e),
-        |r| AnyRecovery::HashFtl(EngineKind::HASH_PLUS, r);
-    /// An LSM-tree with its values in a log.
-    lsm LSM = lsm::Factory => AnyEngine::Lsm, AnyRecovery::Lsm;
-    /// A copy-on-write B+tree with its values in a log.
-    tree TREE = tree::Factory => AnyEngine::Tree, AnyRecovery::Tree;
-    /// [`EngineKind::HASH_ORIGINAL`] with a table that starts small and doubles.
-    hash_doubling HASH_DOUBLING = hash_ftl::Doubling =>
-        |e| AnyEngine::HashFtl(EngineKind::HASH_DOUBLING, e),
-        |r| AnyRecovery::HashFtl(EngineKind::HASH_DOUBLING, r);
-}
+engines!(($) kinds);
 
 /// Makes an empty store on an empty medium.
 pub type Create = fn(&EngineConfig, &dyn SegmentStore) -> AnyEngine;
@@ -278,7 +277,6 @@ mod tests {
         }
         let codes: Vec<_> = EngineKind::ALL.iter().filter_map(|kind| kind.code()).collect();
         assert!(codes.is_sorted_by(|a, b| a < b), "{codes:?}");
-        assert_eq!(EngineKind::names(), "hash_store, hash_original, hash_plus, lsm, tree, hash_doubling");
     }
 
     #[test]

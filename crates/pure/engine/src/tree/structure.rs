@@ -9,7 +9,7 @@ use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
 use crate::ordered::structure::{
     Buffers, Chores, Collected, Configured, Content, Found, Manifests, Rebuild, Room, Search, Structure,
-    Tuned, Versions, Write,
+    Tuned, Turn, Versions, Write,
 };
 use saker_engine_api::{KvError, Settings, Snapshot};
 use saker_segment_store::{PageAddr, SegmentId, SegmentStore, Step, Tag, ready};
@@ -164,11 +164,11 @@ impl Buffers for CowTree {
     }
 
     /// Not while the buffer is full and the one before it is not merged.
-    fn admit(&mut self, _: Write, is_full: bool, _: &TreeConfig) -> bool {
+    fn admit(&mut self, _: Write, is_full: bool, _: &TreeConfig) -> Turn {
         let is_stuck = is_full && self.imm.is_some();
         self.stats.stalls += u64::from(is_stuck && !self.is_stall_counted);
         self.is_stall_counted |= is_stuck;
-        !is_stuck
+        if is_stuck { Turn::Later } else { Turn::Now }
     }
 
     fn wrote(&mut self) {

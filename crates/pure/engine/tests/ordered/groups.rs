@@ -150,13 +150,23 @@ pub fn a_lost_ring_loses_whole_groups<S: Ordered>() {
     assert!(done.iter().all(|n| *n > 3), "{done:?}");
 }
 
-/// Of each group one pair stays and the others are replaced again and again: collections take those records apart.
 pub fn collections_take_groups_apart<S: Ordered>() {
+    taken_apart::<S>(60, 30);
+}
+
+/// The same with values that stay in the value log if those of fewer than 64 bytes do not.
+pub fn collections_take_groups_of_longer_values_apart<S: Ordered>() {
+    taken_apart::<S>(64, 70);
+}
+
+/// Of each group one pair stays and the others are replaced again and again: collections take those records apart.
+fn taken_apart<S: Ordered>(hot_bytes: usize, cold_bytes: usize) {
     let mut bench = Bench::<S>::new(S::small(true), FaultPlan::default());
     for n in 0..2000_u32 {
         let mut entries: Vec<_> =
-            (0..7).map(|hot: u8| entry(GroupOp::Store, &[b'h', hot], &[n as u8; 60])).collect();
-        entries.push(entry(GroupOp::Store, format!("cold{:04}", n % 500).as_bytes(), &[n as u8; 30]));
+            (0..7).map(|hot: u8| entry(GroupOp::Store, &[b'h', hot], &vec![n as u8; hot_bytes])).collect();
+        let cold = vec![n as u8; cold_bytes];
+        entries.push(entry(GroupOp::Store, format!("cold{:04}", n % 500).as_bytes(), &cold));
         bench.group(&entries).expect("most of it is replaced");
     }
     assert!(bench.store.stats().gc_records_copied > 500, "{:?}", bench.store.stats());

@@ -45,9 +45,14 @@ pub struct ConnectOptions {
     pub patience: Patience,
 }
 
+impl ConnectOptions {
+    /// Entries of each admin queue if nothing else is asked for.
+    pub const ADMIN_ENTRIES: u16 = 32;
+}
+
 impl Default for ConnectOptions {
     fn default() -> Self {
-        Self { admin_entries: 32, io_queues: 1, patience: Patience::default() }
+        Self { admin_entries: Self::ADMIN_ENTRIES, io_queues: 1, patience: Patience::default() }
     }
 }
 

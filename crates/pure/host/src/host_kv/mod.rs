@@ -14,6 +14,7 @@ mod op;
 mod queue_pair;
 mod scan;
 mod segments;
+mod turns;
 mod work;
 
 pub use blocks::{BlockDone, BlockQueue};
@@ -34,9 +35,13 @@ use saker_segment_store::{PageAddr, SegmentStore, Step, Tag};
 use saker_sim::Meter;
 use scan::{Scanning, Taken};
 use std::collections::VecDeque;
+use turns::{Turn, Turns};
 use work::with_meter;
 
 use crate::cache::{CacheOptions, CacheStats, ReadCache};
+
+/// Stores that share the write buffer.
+const OWNERS: u16 = 1;
 
 struct Parked {
     ticket: Ticket,
@@ -47,6 +52,7 @@ struct Parked {
     synced: Option<Tag>,
     /// How far a scan is.
     scanning: Option<Box<Scanning>>,
+    turn: Turn,
 }
 
 /// A key-value store at the host.
@@ -62,6 +68,7 @@ pub struct HostKv {
     background_idle: bool,
     /// Times that an operation had to wait for pages.
     waits: u64,
+    turns: Turns,
 }
 
 impl HostKv {
@@ -84,7 +91,7 @@ impl HostKv {
         mut wait: impl FnMut(),
     ) -> Result<Self, Damage> {
         medium.survey_device(&mut wait);
-        let mut recovery = AnyRecovery::new(kind, config, &medium);
+        let mut recovery = AnyRecovery::new(kind, &config.clone().landing_in(&medium, OWNERS), &medium);
         loop {
             match recovery.step(&mut medium) {
                 Step::Done(Ok(true)) => break,
@@ -122,7 +129,8 @@ impl HostKv {
 
     /// The same with settings. The write buffer is host memory, so `ring_lasts` is to be false.
     pub fn over_tuned(kind: EngineKind, config: &EngineConfig, medium: BlockSegments) -> Self {
-        Self::with_engine(AnyEngine::new(kind.over_blocks(), config, &medium), medium)
+        let config = config.clone().landing_in(&medium, OWNERS);
+        Self::with_engine(AnyEngine::new(kind.over_blocks(), &config, &medium), medium)
     }
 
     /// A store by an engine that is new on that medium, or has recovered from it: any that there is, or one of one's own
@@ -141,6 +149,7 @@ impl HostKv {
             background_pages,
             background_idle,
             waits,
+            turns: Turns::default(),
         }
     }
 
@@ -233,16 +242,20 @@ impl HostKv {
             packed(batch, w);
         }
         let (ticket, pages) = (Ticket(self.next_ticket), Vec::new());
-        let mut parked = Parked { ticket, op, pages, after: None, synced: None, scanning: None };
-        match self.run(&mut parked, w) {
-            Some(outcome) => Ok(outcome),
-            None => {
-                self.next_ticket += 1;
-                let ticket = parked.ticket;
-                self.parked.push_back(parked);
-                Err(ticket)
+        let mut parked =
+            Parked { ticket, op, pages, after: None, synced: None, scanning: None, turn: Turn::None };
+        loop {
+            match self.run(&mut parked, w) {
+                Some(outcome) => return Ok(outcome),
+                // Its tokens are there already.
+                None if self.has_turn_at_once(&mut parked) => {}
+                None => break,
             }
         }
+        self.next_ticket += 1;
+        let ticket = parked.ticket;
+        self.parked.push_back(parked);
+        Err(ticket)
     }
 
     /// Takes completions and goes on with what waited. True if anything happened.
@@ -260,9 +273,11 @@ impl HostKv {
             return false;
         }
         self.background_idle &= !any;
+        self.look_at_turns();
+        self.turns.begin_round();
         for _ in 0..self.parked.len() {
             let Some(mut parked) = self.parked.pop_front() else { break };
-            let ready = self.medium.all_here(&parked.pages);
+            let ready = parked.turn != Turn::Waits && self.medium.all_here(&parked.pages);
             match if ready { self.run(&mut parked, w) } else { None } {
                 Some(outcome) => {
                     any = true;
@@ -271,6 +286,7 @@ impl HostKv {
                 None => self.parked.push_back(parked),
             }
         }
+        self.look_at_turns();
         any
     }
 
@@ -298,6 +314,16 @@ impl HostKv {
 
     /// Executes an operation once. `None`: it must wait.
     fn run<W: Meter>(&mut self, parked: &mut Parked, w: &mut W) -> Option<Outcome> {
+        if parked.turn != Turn::Has {
+            return self.execute(parked, w);
+        }
+        self.store.let_pass(1);
+        let outcome = self.execute(parked, w);
+        self.store.let_pass(0);
+        outcome
+    }
+
+    fn execute<W: Meter>(&mut self, parked: &mut Parked, w: &mut W) -> Option<Outcome> {
         let m = &mut self.medium;
         let step = match &parked.op {
             Op::Put(key, value) => {
@@ -322,6 +348,7 @@ impl HostKv {
         match step {
             Step::Done(outcome) => {
                 self.medium.release_pages(&parked.pages);
+                self.note_admitted(&parked.op, &outcome);
                 self.note(&parked.op, &outcome, w);
                 Some(outcome)
             }
@@ -332,7 +359,10 @@ impl HostKv {
                 None
             }
             // It goes on holding its pages: it is to try again.
-            Step::Blocked(_) => None,
+            Step::Blocked(stall) => {
+                self.hold_back(parked, stall);
+                None
+            }
         }
     }
 

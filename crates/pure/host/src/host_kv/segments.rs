@@ -14,12 +14,14 @@
     )
 )]
 
+mod store;
+
 use super::blocks::BlockQueue;
 use super::held::HeldPages;
 use saker_segment_store::header::page_crc;
 use saker_segment_store::{
-    CellError, Completion, Geometry, Io, Page, PageAddr, PageBuffer, PageHeader, PowerHistory, SegmentId,
-    SegmentStore, SegmentView, SlotId, Tag,
+    CellError, Completion, Geometry, Io, Page, PageAddr, PageBuffer, PageHeader, SegmentId, SegmentStore,
+    SegmentView, SlotId, Tag,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -322,87 +324,3 @@ fn is_whole(at: PageAddr, data: &[u8], oob: &[u8]) -> bool {
 
 /// Empty pages after which the rest of a segment counts as empty: more than can be in flight at once.
 const SURVEY_GAP: u32 = 64;
-
-impl SegmentStore for BlockSegments {
-    fn geometry(&self) -> Geometry {
-        self.geometry
-    }
-
-    fn page_buffer(&self) -> &PageBuffer {
-        &self.page_buffer
-    }
-
-    fn page_buffer_mut(&mut self) -> &mut PageBuffer {
-        &mut self.page_buffer
-    }
-
-    fn page(&self, at: PageAddr) -> Page<'_> {
-        if self.torn.contains(&at) {
-            return Page::Torn;
-        }
-        match self.pages.get(at) {
-            None => Page::Absent,
-            Some(Err(_)) => Page::Failed,
-            Some(Ok(bytes)) => {
-                let (data, oob) = bytes.split_at(self.geometry.page_bytes as usize);
-                if bytes.iter().all(|b| *b == 0) { Page::Erased } else { Page::Resident { data, oob } }
-            }
-        }
-    }
-
-    fn allocate(&mut self) -> Option<SegmentId> {
-        self.free.pop_first()
-    }
-
-    fn epoch(&self, _: SegmentId) -> u32 {
-        // Deallocated blocks read as zeros: no page of an earlier cycle can be seen.
-        0
-    }
-
-    fn free_segments(&self) -> u32 {
-        self.free.len() as u32
-    }
-
-    fn quota_segments(&self) -> u32 {
-        self.geometry.segments
-    }
-
-    fn program(&mut self, at: PageAddr, slot: SlotId) -> Tag {
-        let tag = self.tag();
-        if let Some(written) = self.written.get_mut(self.geometry.segment_of(at).0 as usize) {
-            *written = (*written).max(self.geometry.index_of(at) + 1);
-        }
-        let (page_buffer, pages) = (&self.page_buffer, &mut self.pages);
-        pages.renew(at..=at, || bytes_of(page_buffer, slot));
-        self.programmed.insert(at, slot);
-        self.start(Request::Program { tag, at, slot });
-        tag
-    }
-
-    fn erase(&mut self, segment: SegmentId) -> Tag {
-        let tag = self.tag();
-        let g = self.geometry;
-        let pages = g.page(segment, 0)..=g.page(segment, g.segment_pages - 1);
-        self.pages.renew(pages, || vec![0; (g.page_bytes + OOB_BYTES) as usize]);
-        self.start(Request::Erase { tag, segment });
-        tag
-    }
-
-    fn sync(&mut self) -> Tag {
-        let tag = self.tag();
-        self.start(Request::Sync { tag });
-        tag
-    }
-
-    fn last_tag(&self) -> Tag {
-        Tag(self.next_tag)
-    }
-
-    fn survey(&self) -> Vec<SegmentView> {
-        self.found.clone()
-    }
-
-    fn history(&self) -> PowerHistory {
-        PowerHistory::Cut { ring_kept: false }
-    }
-}

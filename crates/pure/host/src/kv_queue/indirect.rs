@@ -9,7 +9,7 @@ use super::flight::{DataPlace, Shape};
 use super::{KvQueue, SubmitError, Ticket};
 
 /// Bytes of a key's place.
-const PLACE_BYTES: usize = 256;
+pub const PLACE_BYTES: usize = 256;
 
 impl KvQueue {
     /// Store under a key of 17 to 255 bytes.

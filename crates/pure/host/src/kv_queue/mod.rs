@@ -21,6 +21,7 @@ mod train;
 pub use commands::{Mapped, RawData};
 pub use error::{Returned, SubmitError};
 pub use group::OpenGroup;
+pub use indirect::PLACE_BYTES as KEY_PLACE_BYTES;
 pub use stats::QueueStats;
 pub use ticket::{Done, Ticket};
 

@@ -147,7 +147,7 @@ impl KvQueue {
                 let part = self.take_slot()?;
                 self.send_part(part, &sqe, ticket.slot());
             }
-            if let (Some(last), Some(slot)) = (entries.next(), train.slot.take()) {
+            if let (Some(last), Some(slot)) = (entries.next(), train.take_slot()) {
                 self.send_last(slot, &last);
             }
             return Ok(ticket);

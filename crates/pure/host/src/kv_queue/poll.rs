@@ -53,10 +53,11 @@ impl KvQueue {
 
     /// A completion of a value of several commands: the last command's, once all of them are there.
     #[cold]
-    fn gather(&mut self, completion: Completion) -> Option<Completion> {
+    fn gather(&mut self, mut completion: Completion) -> Option<Completion> {
         let whole = match self.flights[usize::from(completion.slot.index())].part_of {
             Some(last) => self.absorb(completion, last),
             None => {
+                completion.slot.rest();
                 self.held.push(completion);
                 None
             }
@@ -80,21 +81,30 @@ impl KvQueue {
         let flight = &mut self.flights[usize::from(slot.index())];
         let generation = flight.generation;
         flight.generation = generation.wrapping_add(1);
-        let done = Done {
-            ticket: Ticket { slot: slot.index(), generation },
-            status: flight.first_error.unwrap_or(cqe.status()),
-            result: cqe.result_dw0(),
-            result_high: cqe.dw1.get(),
-            bytes: Bytes::Staged(&[]),
+        let (place, status) = (flight.place, flight.first_error.unwrap_or(cqe.status()));
+        let ticket = Ticket { slot: slot.index(), generation };
+        let (result, result_high) = (cqe.result_dw0(), cqe.dw1.get());
+        let staged = match place {
+            DataPlace::Elsewhere => 0,
+            DataPlace::Staging => {
+                let bytes = flight.visible_bytes(&cqe);
+                self.stats.page_bytes_from_device += pages_bytes(flight.offset, bytes);
+                bytes
+            }
+            _ => {
+                let done = Done { ticket, status, result, result_high, bytes: Bytes::Staged(&[]) };
+                return self.finish_beside_staging(slot, &cqe, done, visit);
+            }
         };
-        if flight.place != DataPlace::Elsewhere {
-            return self.finish_with_data(slot, &cqe, done, visit);
-        }
+        // The slot's memory is the device's no more, and nobody else's before the slot is released.
+        let bytes = Bytes::Staged(if staged == 0 { &[] } else { &slot.staging()[..staged] });
+        let answer = visit(Done { ticket, status, result, result_high, bytes });
         self.pool.release(slot);
-        visit(done)
+        answer
     }
 
-    fn finish_with_data<R>(
+    /// Finishes a command whose data came neither in its slot's staging memory nor into memory of the caller.
+    fn finish_beside_staging<R>(
         &mut self,
         slot: Slot,
         cqe: &Cqe,
@@ -104,19 +114,13 @@ impl KvQueue {
         let index = usize::from(slot.index());
         let flight = self.flights[index];
         let bytes = flight.visible_bytes(cqe);
-        if matches!(flight.place, DataPlace::Staging | DataPlace::Owned) {
+        let answer = if flight.place == DataPlace::Owned {
             self.stats.page_bytes_from_device += pages_bytes(flight.offset, bytes);
-        }
-        let answer = match flight.place {
-            DataPlace::Staging => visit(Done { bytes: Bytes::Staged(&slot.staging()[..bytes]), ..done }),
-            DataPlace::Owned => {
-                let (mut buffer, start) = self.end_loan(index);
-                visit(Done { bytes: Bytes::Owned(&mut buffer, start..start + bytes), ..done })
-            }
-            place => {
-                let small = self.small_payload(cqe, index, place, bytes);
-                visit(Done { bytes: Bytes::Staged(&small), ..done })
-            }
+            let (mut buffer, start) = self.end_loan(index);
+            visit(Done { bytes: Bytes::Owned(&mut buffer, start..start + bytes), ..done })
+        } else {
+            let small = self.small_payload(cqe, index, flight.place, bytes);
+            visit(Done { bytes: Bytes::Staged(&small), ..done })
         };
         self.pool.release(slot);
         answer

@@ -11,8 +11,8 @@ use crate::transfer::Pacing;
 /// The rest of a value. While there is one, no other command may come between its parts, so the queue takes none.
 #[derive(Debug)]
 pub(super) struct Train {
-    /// The slot of the last command. Parts borrow it when there is no other.
-    pub(super) slot: Option<Slot>,
+    /// The slot of the last command, at rest. Parts borrow it when there is no other.
+    slot: Option<Slot>,
     /// Its index: what parts report to.
     last: u16,
     pub(super) entries: VecDeque<Sqe>,
@@ -22,10 +22,24 @@ pub(super) struct Train {
 }
 
 impl Train {
-    pub(super) fn new(slot: Slot, count: u32, at_once: bool, lends: bool) -> Self {
+    pub(super) fn new(mut slot: Slot, count: u32, at_once: bool, lends: bool) -> Self {
         let room = if at_once { 0 } else { count as usize };
         let last = slot.index();
+        slot.rest();
         Self { slot: Some(slot), last, entries: VecDeque::with_capacity(room), at_once, lends }
+    }
+
+    /// The slot of the last command, unless it is out with a part.
+    pub(super) fn take_slot(&mut self) -> Option<Slot> {
+        let mut slot = self.slot.take()?;
+        slot.owe();
+        Some(slot)
+    }
+
+    fn give_back(&mut self, mut slot: Slot) {
+        debug_assert!(self.slot.is_none() && slot.index() == self.last, "it is the one that was borrowed");
+        slot.rest();
+        self.slot = Some(slot);
     }
 }
 
@@ -41,18 +55,24 @@ impl KvQueue {
         {
             if train.entries.len() == 1 {
                 // The slot may still be out with a part.
-                let Some(mut slot) = train.slot.take() else { break };
+                let Some(mut slot) = train.take_slot() else { break };
                 if train.lends {
                     // A part that borrowed the slot has closed the page again.
                     slot.lend_staging();
                 }
-                let Some(sqe) = train.entries.pop_front() else { break };
-                self.send_last(slot, &sqe);
+                // There is one: they were counted.
+                if let Some(sqe) = train.entries.pop_front() {
+                    self.send_last(slot, &sqe);
+                }
                 return sent + 1;
             }
-            let own = if self.parts_out(train.last) == 0 { &mut train.slot } else { &mut None };
-            let Some(slot) = self.part_slot().or_else(|| own.take()) else { break };
-            let Some(sqe) = train.entries.pop_front() else { break };
+            let is_free = self.parts_out(train.last) == 0;
+            let own = |train: &mut Train| if is_free { train.take_slot() } else { None };
+            let Some(slot) = self.part_slot().or_else(|| own(&mut train)) else { break };
+            let Some(sqe) = train.entries.pop_front() else {
+                self.pool.release(slot);
+                break;
+            };
             self.send_part(slot, &sqe, train.last);
             sent += 1;
         }
@@ -120,13 +140,15 @@ impl KvQueue {
         }
         let is_over = value.parts_out == 0;
         match self.train.as_mut() {
-            Some(train) if last == slot.index() => train.slot = Some(slot),
+            Some(train) if last == slot.index() => train.give_back(slot),
             _ => {
                 self.flights[index].generation = self.flights[index].generation.wrapping_add(1);
                 self.pool.release(slot);
             }
         }
         let held = self.held.iter().position(|c| is_over && c.slot.index() == last)?;
-        Some(self.held.swap_remove(held))
+        let mut completion = self.held.swap_remove(held);
+        completion.slot.owe();
+        Some(completion)
     }
 }

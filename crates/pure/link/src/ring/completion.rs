@@ -100,6 +100,7 @@ impl DeviceCq {
         if after == self.head.good() && after == self.refresh()? {
             return Err(PostError::Full);
         }
+        debug_assert!(after != self.head.good(), "no entry is written over that the host has not taken");
         Ok(after)
     }
 

@@ -112,8 +112,10 @@ impl HostQueuePair {
         if after == self.sq_head {
             return Err(SqFull);
         }
+        let free = self.free_entries();
         self.sq.store(self.sq_tail, words);
         self.sq_tail = after;
+        debug_assert!(self.free_entries() + 1 == free, "one entry is taken");
         Ok(())
     }
 
@@ -177,6 +179,10 @@ impl HostQueuePair {
         } else {
             self.bad_heads += 1;
         }
+        debug_assert!(
+            distance(self.sq_head, self.sq_tail, entries) <= outstanding,
+            "whatever the controller says, entries only become free"
+        );
     }
 
     /// Gives the entries of all completions taken back to the controller; once per batch is enough.

@@ -49,8 +49,10 @@ impl DeviceSq {
     pub fn pending(&mut self) -> Result<u32, DoorbellError> {
         let entries = self.ring.entries();
         let tail = self.tail.refresh(|tail| tail < entries)?;
-        self.known = distance(self.head, tail, entries);
-        Ok(self.known)
+        let known = distance(self.head, tail, entries);
+        debug_assert!(known < entries && self.head < entries, "a queue holds one entry less than it has");
+        self.known = known;
+        Ok(known)
     }
 
     /// Consumes one entry, if there is one. Reads the doorbell only when the entries known of are used up.
@@ -104,6 +106,7 @@ impl DeviceSq {
 
     #[inline]
     fn step(&mut self) {
+        debug_assert!(self.known > 0, "only announced entries are taken");
         self.head = next(self.head, self.ring.entries());
         self.known -= 1;
     }

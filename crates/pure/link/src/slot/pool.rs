@@ -36,7 +36,9 @@ impl SlotPool {
         for index in 0..capacity {
             let window = space.window().ok_or(PoolError::Windows)?;
             staging.push(window.base_iova());
-            free.push(Slot::new(index, window, space.alloc_pages(1)?));
+            let mut slot = Slot::new(index, window, space.alloc_pages(1)?);
+            slot.rest();
+            free.push(slot);
         }
         free.reverse();
         Ok(Self { free, staging: staging.into() })
@@ -45,7 +47,9 @@ impl SlotPool {
     /// A free slot, or `None` if all are in use.
     #[inline]
     pub fn acquire(&mut self) -> Option<Slot> {
-        self.free.pop()
+        let mut slot = self.free.pop()?;
+        slot.owe();
+        Some(slot)
     }
 
     /// Gives `slot` back.
@@ -53,10 +57,12 @@ impl SlotPool {
     /// # Panics
     /// If the slot is of another pool.
     #[inline]
-    pub fn release(&mut self, slot: Slot) {
+    pub fn release(&mut self, mut slot: Slot) {
+        slot.rest();
         let staging = self.staging.get(usize::from(slot.index()));
         assert!(staging.is_some_and(|&iova| slot.belongs_to(iova)), "a slot goes back to its own pool");
         self.free.push(slot);
+        debug_assert!(self.free.len() <= self.staging.len(), "each slot is there once");
     }
 
     /// Number of slots, free or not.

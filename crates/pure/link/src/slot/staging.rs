@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ptr::NonNull;
 
+use saker_duty::Duty;
+
 use crate::dma::{DmaRegion, PAGE_BYTES, WINDOW_BYTES_MAX, Window};
 
 /// Bytes of a slot's staging page.
@@ -24,6 +26,9 @@ struct Page([u8; STAGING_BYTES]);
 ///
 /// The staging page is plain memory behind a [`Window`]: the device reaches it only between submission and completion,
 /// and only if the command [lent](Self::lend_staging) it.
+///
+/// Whoever has one in hand submits it or gives it back to its pool: one that is dropped is lost to the pool, so debug builds
+/// panic. One that is kept for later, by an owner with which it may go, [rests](Self::rest) there.
 pub struct Slot(Box<Parts>);
 
 struct Parts {
@@ -33,6 +38,7 @@ struct Parts {
     /// From `Box::into_raw`; a raw pointer, because no reference may exist while the window is open.
     page: NonNull<Page>,
     list: DmaRegion,
+    duty: Duty,
 }
 
 // SAFETY: a slot owns its page; every access goes through `&self` or `&mut self`, or through the window's gate.
@@ -44,7 +50,20 @@ impl Slot {
     pub(super) fn new(index: u16, window: Window, list: DmaRegion) -> Self {
         let page = Box::new(Page([0; STAGING_BYTES]));
         let page = NonNull::from(Box::leak(page));
-        Self(Box::new(Parts { index, lend: false, window, page, list }))
+        let duty = Duty::new("a slot is submitted, or goes back to its pool");
+        Self(Box::new(Parts { index, lend: false, window, page, list, duty }))
+    }
+
+    /// It is kept where its owner finds it again, and may go with the owner.
+    #[inline]
+    pub fn rest(&mut self) {
+        self.0.duty.rest();
+    }
+
+    /// It is taken from there: it is submitted, or goes back to its pool.
+    #[inline]
+    pub fn owe(&mut self) {
+        self.0.duty.owe();
     }
 
     /// The command identifier.
@@ -97,6 +116,7 @@ impl Slot {
     /// The queue takes the slot over: opens the page if it was lent.
     #[inline]
     pub(super) fn depart(&mut self) {
+        self.rest();
         if self.0.lend {
             let page = self.0.page.as_ptr().cast();
             // SAFETY: the page stays allocated until the slot is dropped, which closes the window first. The queue owns
@@ -108,6 +128,7 @@ impl Slot {
     /// The command has completed: takes the page back.
     #[inline]
     pub(super) fn arrive(&mut self) {
+        self.owe();
         self.0.window.close();
         self.0.lend = false;
     }

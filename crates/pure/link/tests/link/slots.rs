@@ -31,6 +31,7 @@ fn slots_travel_with_their_commands() {
     assert!(space.write(page, &[0]).is_err());
     pool.release(done.slot);
     assert_eq!(pool.free(), 1);
+    slots.into_iter().for_each(|slot| pool.release(slot));
 }
 
 #[test]
@@ -58,7 +59,9 @@ fn unknown_and_duplicate_identifiers_are_errors() {
     for cid in [1, 2, 0xFFFF] {
         assert_eq!(queue.poll().expect("posted").unwrap_err(), CompletionError::NotInFlight(cid));
     }
-    assert_eq!(queue.poll().expect("posted").expect("in flight").slot.index(), 0);
+    let done = queue.poll().expect("posted").expect("in flight");
+    assert_eq!(done.slot.index(), 0);
+    pool.release(done.slot);
     assert_eq!(queue.poll().expect("posted").unwrap_err(), CompletionError::NotInFlight(0));
     assert!(queue.poll().is_none());
 }
@@ -75,9 +78,33 @@ fn rejected_commands_give_their_slot_back() {
     assert!(matches!(rejected.reason, RejectReason::Full(_)));
     assert!(space.read(page, &mut [0]).is_err());
     pool.release(rejected.slot);
-    let _one = pool.acquire();
+    let one = pool.acquire().expect("free");
     let beyond = queue.submit(pool.acquire().expect("free"), &Sqe::new(1, 1)).unwrap_err();
     assert_eq!((beyond.slot.index(), beyond.reason), (2, RejectReason::Identifier));
+    [one, beyond.slot].into_iter().for_each(|slot| pool.release(slot));
+    assert_eq!(pool.free(), 3);
+}
+
+#[test]
+#[cfg_attr(
+    debug_assertions,
+    should_panic(expected = "dropped, but a slot is submitted, or goes back to its pool")
+)]
+fn a_slot_in_hand_must_not_be_lost() {
+    let mut pool = SlotPool::new(&DmaSpace::new(1, 1), 1).expect("fits");
+    drop(pool.acquire());
+    assert_eq!(pool.free(), 0, "nobody has it any more");
+}
+
+#[test]
+fn slots_at_rest_go_with_their_owner() {
+    let Bench { space, host, .. } = bench(8, 8);
+    let mut pool = SlotPool::new(&space, 3).expect("fits");
+    let mut queue = SlotQueue::new(host, 3);
+    queue.submit(pool.acquire().expect("free"), &Sqe::new(1, 1)).expect("room");
+    let mut kept = pool.acquire().expect("free");
+    kept.rest();
+    drop((pool, queue, kept));
 }
 
 #[test]
@@ -89,6 +116,7 @@ fn list_entries_are_what_the_device_reads() {
     slot.write_list_entry(LIST_ENTRIES - 1, 0x1122_3344_5566_7788);
     assert_eq!(space.read_u64(slot.list_iova()), Ok(0x1000));
     assert_eq!(space.read_u64(slot.list_iova() + 4088), Ok(0x1122_3344_5566_7788));
+    pool.release(slot);
 }
 
 #[test]

@@ -22,3 +22,4 @@ mod sgl;
 mod status;
 mod tcp;
 mod vendor;
+mod vendor_pages;

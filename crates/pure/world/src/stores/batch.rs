@@ -13,6 +13,8 @@ pub struct Takes {
     pub batch_bytes: usize,
     /// Scans and snapshots.
     pub scans: bool,
+    /// Lists of keys.
+    pub lists: bool,
 }
 
 impl Takes {
@@ -26,14 +28,16 @@ impl Takes {
         let (can, methods) = (EngineKind::capabilities(engine), build.config.methods);
         let batches = can.has(Capability::Groups) && methods.groups() && methods.groups_both_ways();
         let scans = can.has(Capability::Scan) && can.has(Capability::Snapshots) && methods.iterators();
-        Self { batch_bytes: if batches { GROUP_BYTES_MAX.min(value_bytes_max) as usize } else { 0 }, scans }
+        let batch_bytes = if batches { GROUP_BYTES_MAX.min(value_bytes_max) as usize } else { 0 };
+        Self { batch_bytes, scans, lists: can.has(Capability::List) }
     }
 
     /// The names of the operations, beside `others`.
     pub fn names(self, others: &[&'static str]) -> Vec<&'static str> {
         let batches: &[_] = if self.batch_bytes > 0 { &["batch"] } else { &[] };
         let scans: &[_] = if self.scans { &["scan", "snapshot", "release"] } else { &[] };
-        [others, batches, scans].concat()
+        let lists: &[_] = if self.lists { &["list"] } else { &[] };
+        [others, batches, scans, lists].concat()
     }
 }
 

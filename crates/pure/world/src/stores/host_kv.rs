@@ -11,7 +11,7 @@ use saker_device::{Attachment, NamespaceKind};
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{self, Answer, BlockSegments, HostKv, KvBlockQueue, Work as Metered};
 use saker_host::{CacheStats, ConnectOptions, Connection, Driver, HostError, ProtocolError};
-use saker_sim::{CpuMeter, CpuPrices, Instant};
+use saker_sim::{CpuMeter, CpuPrices, Instant, earliest};
 use saker_store::{
     BackgroundJob, Completed, Completions, Doorbells, Drain, JobId, JobKind, KvStore, Lane, Order, Outcome,
     Prices, Refusal, Share, Submitted, Ticket, Work,
@@ -180,13 +180,21 @@ impl HostStore {
     }
 
     fn counters(&mut self) -> Counters {
-        let host = self.shared.borrow().store.queue().stats().traffic();
-        Counters::of(&mut self.below.0, host)
+        let now = self.below.now();
+        let (host, stalls) = {
+            let store = &mut self.shared.borrow_mut().store;
+            store.set_now(now);
+            (store.queue().stats().traffic(), store.stalls())
+        };
+        Counters { stalls, ..Counters::of(&mut self.below.0, host) }
     }
 
-    fn note_completed(&self, commands: u64) -> bool {
-        self.shared.borrow_mut().completions += commands;
-        commands > 0
+    /// Time is `now`, and so many commands completed. Whether a lane has to look.
+    fn note_completed(&self, commands: u64, now: Instant) -> bool {
+        let shared = &mut *self.shared.borrow_mut();
+        shared.completions += commands;
+        shared.store.set_now(now);
+        commands > 0 || shared.store.next_turn().is_some_and(|at| at <= now)
     }
 }
 
@@ -224,8 +232,9 @@ impl KvStore for HostStore {
         self.shared.borrow().store.has_background().then_some(MAINTENANCE)
     }
 
-    fn quantum(&mut self, job: JobId, _: Instant) -> bool {
+    fn quantum(&mut self, job: JobId, now: Instant) -> bool {
         let Shared { store, meter, .. } = &mut *self.shared.borrow_mut();
+        store.set_now(now);
         job == MAINTENANCE.id && store.quantum(Metered::Counted(meter))
     }
 
@@ -233,18 +242,19 @@ impl KvStore for HostStore {
         self.below.now()
     }
 
+    /// Below, or a delayed write has its turn.
     fn next_deadline(&self) -> Option<Instant> {
-        self.below.next_deadline()
+        earliest(self.below.next_deadline(), self.shared.borrow().store.next_turn())
     }
 
     fn advance(&mut self, now: Instant) -> bool {
         let completed = self.below.advance(now);
-        self.note_completed(completed)
+        self.note_completed(completed, now)
     }
 
     /// All that happens at one time happens together.
     fn go_on(&mut self, until: Instant) -> Option<Instant> {
-        while let Some(at) = self.below.next_deadline().filter(|at| *at <= until) {
+        while let Some(at) = self.next_deadline().filter(|at| *at <= until) {
             if self.advance(at) {
                 return Some(at);
             }
@@ -253,7 +263,11 @@ impl KvStore for HostStore {
     }
 
     fn drive(&mut self) {
-        self.below.drive();
+        let turn = self.shared.borrow().store.next_turn();
+        match turn.filter(|at| self.below.next_deadline().is_none_or(|next| *at < next)) {
+            Some(at) => _ = self.advance(at.max(self.below.now())),
+            None => self.below.drive(),
+        }
     }
 }
 
@@ -293,8 +307,9 @@ impl Measured for HostStore {
 impl Lane for HostLane {
     type Error = HostError;
 
-    fn submit(&mut self, share: Share<'_>, _: Instant) -> Submitted<'_> {
+    fn submit(&mut self, share: Share<'_>, now: Instant) -> Submitted<'_> {
         let Shared { store, meter, flights, slots, .. } = &mut *self.shared.borrow_mut();
+        store.set_now(now);
         let op = match operation(share.first(), store) {
             Ok(Some(op)) => op,
             Ok(None) => return Submitted::Done(Outcome::DONE),
@@ -314,8 +329,9 @@ impl Lane for HostLane {
     }
 
     /// What waited is tried again: commands have completed, or background work has.
-    fn look(&mut self, _: Instant) -> bool {
+    fn look(&mut self, now: Instant) -> bool {
         let Shared { store, meter, over, .. } = &mut *self.shared.borrow_mut();
+        store.set_now(now);
         store.advance(Metered::Counted(meter), &mut |ticket, outcome| over.push_back((ticket, outcome)));
         true
     }

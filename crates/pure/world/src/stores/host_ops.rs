@@ -16,7 +16,7 @@ pub fn capabilities(store: &HostKv) -> Vec<&'static str> {
 
 fn takes(store: &HostKv) -> Takes {
     let batch_bytes = if store.takes_batches() { store.batch_bytes_max() as usize } else { 0 };
-    Takes { batch_bytes, scans: store.takes_scans() }
+    Takes { batch_bytes, scans: store.takes_scans(), lists: false }
 }
 
 /// An operation as that HostKV takes it; `None`: there is nothing to do.

@@ -20,6 +20,7 @@ use crate::measured::Measured;
 use crate::result::{Job, RunResult};
 use saker_assembly::Build;
 use saker_device::{Device, Timed};
+use saker_engine::write_gate::Stalls;
 use saker_host::HostError;
 use saker_link::Traffic;
 use saker_sim::Duration;
@@ -90,7 +91,7 @@ fn run_on<S: Measured>(
 }
 
 /// What is counted at the device, and on the way to it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Counters {
     pub commands: u64,
     pub traffic: Traffic,
@@ -98,6 +99,7 @@ pub(crate) struct Counters {
     pub pages_read: u64,
     pub copied_bytes: u64,
     pub layers: Layers,
+    pub stalls: Stalls,
 }
 
 impl Counters {
@@ -111,6 +113,12 @@ impl Counters {
             pages_read: s.flash.pages_read,
             copied_bytes: s.device.copied_bytes,
             layers: Layers::of(&s),
+            stalls: s
+                .namespaces
+                .into_iter()
+                .map(|n| n.stalls)
+                .find(|stalls| !stalls.is_empty())
+                .unwrap_or_default(),
         }
     }
 
@@ -120,6 +128,7 @@ impl Counters {
         result.note_traffic(self.traffic - before.traffic);
         result.nand_pages = self.pages - before.pages;
         result.nand_bytes = result.nand_pages * u64::from(page_bytes);
+        result.stalls = self.stalls.since(&before.stalls);
     }
 
     /// The same for what stores in the device count.

@@ -9,6 +9,7 @@ use crate::result::Job;
 use rows::{check, run};
 use saker_assembly::{Build, port};
 use saker_device::{Costs, Device, EngineKind, NamespaceConfig, timings};
+use saker_engine::Settings;
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash};
 use saker_host::host_kv::{self, Answer, HostKv, Work};
@@ -18,15 +19,13 @@ use saker_segment_store::Geometry;
 use saker_sim::Rng;
 use saker_store::{KvStore, Lane, Op, Outcome, Share, Submitted};
 
-/// The engines that land a group as one record.
-const WHOLE: [EngineKind; 3] = [EngineKind::HASH_STORE, EngineKind::LSM, EngineKind::TREE];
 /// Keys of a batch are those of a row.
 const ROWS: u64 = 12;
 const KEYS: u64 = 6;
 /// Turns after which a command that has not completed never will.
 const TURNS_MAX: u32 = 100_000;
 
-fn build(engine: EngineKind, capacitor: bool, is_block: bool) -> Build {
+fn build((engine, min_blob_size): (EngineKind, u64), capacitor: bool, is_block: bool) -> Build {
     let page_bytes = if is_block { 4096 } else { 2048 };
     let segments = if is_block { 96 } else { 48 };
     let geometry = Geometry { page_bytes, oob_bytes: 96, segment_pages: 32, segments };
@@ -39,6 +38,9 @@ fn build(engine: EngineKind, capacitor: bool, is_block: bool) -> Build {
     let mut build = Build::with(&profile, shape, vec![namespace], 1).with_engine(engine);
     build.host_page_bytes = page_bytes;
     build.config.capacitor = capacitor;
+    if min_blob_size > 0 {
+        build.ask(&Settings::told(&[("min_blob_size", min_blob_size), ("write_buffer_size", 16 << 10)]));
+    }
     build
 }
 
@@ -70,11 +72,44 @@ fn cuts(seed: u64) -> u64 {
     3 + 97 * seed + seed * seed * 11
 }
 
+/// An engine, the place of `min_blob_size`'s word, and other settings by name.
+type Asked = ((EngineKind, u64), &'static [(&'static str, u64)]);
+
+/// The engines that land a group as one record, which values the LSM store has in its tree (the place of `min_blob_size`'s word), and
+/// what is asked of them besides: once so that writes are delayed as soon as anything is to be merged, and once so that they stop.
+const ASKED: [Asked; 8] = [
+    ((EngineKind::HASH_STORE, 0), &[]),
+    ((EngineKind::LSM, 0), &[]),
+    ((EngineKind::LSM, 3), &[]),
+    ((EngineKind::LSM, 9), &[]),
+    ((EngineKind::LSM, 14), &[]),
+    ((EngineKind::TREE, 0), &[]),
+    (
+        (EngineKind::LSM, 0),
+        &[
+            ("write_buffer_size", 1 << 10),
+            ("level0_file_num_compaction_trigger", 1),
+            ("level0_slowdown_writes_trigger", 1),
+            ("level0_stop_writes_trigger", 40),
+            ("delayed_write_rate", 100_000),
+        ],
+    ),
+    (
+        (EngineKind::LSM, 0),
+        &[
+            ("write_buffer_size", 1 << 10),
+            ("level0_file_num_compaction_trigger", 1),
+            ("level0_stop_writes_trigger", 1),
+        ],
+    ),
+];
+
 #[test]
 fn a_cut_of_a_device_leaves_each_batch_whole_or_not_at_all() {
-    for (engine, capacitor) in WHOLE.into_iter().flat_map(|engine| [(engine, true), (engine, false)]) {
+    for ((engine, asked), capacitor) in ASKED.into_iter().flat_map(|what| [(what, true), (what, false)]) {
         for seed in saker_testing::seeds(saker_testing::tier(8, 80)) {
             let mut build = build(engine, capacitor, false);
+            build.ask(&Settings::told(asked));
             build.faults = FaultPlan { seed, cut_at: cuts(seed), ..build.faults };
             let mut store = DiskStore::timed(&build, &[job()], None).expect("connects");
             let left = run(&mut store, seed, |store| store.device().flash().is_powered());
@@ -123,9 +158,10 @@ fn get(store: &mut DiskStore<Clocked>, lane: &mut super::DiskLane, key: &[u8]) -
 /// The write buffer is the host's memory: what no Flush covered may be lost, but not a part of a batch.
 #[test]
 fn a_cut_leaves_a_host_store_each_batch_whole_or_not_at_all() {
-    for engine in WHOLE {
+    for (engine, asked) in ASKED {
         for seed in saker_testing::seeds(saker_testing::tier(8, 80)) {
             let mut build = build(engine, true, true);
+            build.ask(&Settings::told(asked));
             build.faults = FaultPlan { seed, cut_at: cuts(seed), ..build.faults };
             let mut store = HostStore::timed(&build, &job()).expect("connects");
             let left = run(&mut store, seed, |store| store.device().flash().is_powered());
@@ -142,7 +178,8 @@ fn reopened(device: Device<saker_device::Timed>, build: &Build) -> (HostKv, Cloc
     let mut below = Clocked(device);
     let mut connection = Connection::connect(port, &mut below, ConnectOptions::default()).expect("connects");
     let medium = medium_of(&mut connection, build, block_depth(&job()), &mut below).expect("has blocks");
-    let store = HostKv::open(build.engine, medium, || below.drive()).expect("sound");
+    let store =
+        HostKv::open_tuned(build.engine, &build.host_engine(), medium, || below.drive()).expect("sound");
     (store, below)
 }
 

@@ -3,8 +3,10 @@
 use crate::contract::noted::Noted;
 use crate::contract::suite::{Broken, Kept, Subject, ensure, key};
 use crate::contract::{DEPTH, LANES};
+use crate::write_control::{DELAYED, STOPPED};
 use saker_assembly::Build;
 use saker_device::{EngineKind, NamespaceConfig};
+use saker_engine::Settings;
 use saker_flash::nand::Shape;
 use saker_host::TransferOptions;
 use saker_nvme::Status;
@@ -16,10 +18,20 @@ use saker_world::Job;
 use saker_world::stores::{DiskStore, HostStore};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The engines that land a group as one record.
-const WHOLE: [EngineKind; 3] = [EngineKind::HASH_STORE, EngineKind::LSM, EngineKind::TREE];
+/// An engine, and which values the LSM store has in its tree: the place of `min_blob_size`'s word.
+type Kind = (EngineKind, u64);
+
+/// The engines that land a group as one record. Most values here have less than 4096 bytes, and none less than 64.
+const WHOLE: [Kind; 5] = [
+    (EngineKind::HASH_STORE, 0),
+    (EngineKind::LSM, 0),
+    (EngineKind::LSM, 9),
+    (EngineKind::LSM, 14),
+    (EngineKind::TREE, 0),
+];
 /// Those that have snapshots.
-const ORDERED: [EngineKind; 2] = [EngineKind::LSM, EngineKind::TREE];
+const ORDERED: [Kind; 4] =
+    [(EngineKind::LSM, 0), (EngineKind::LSM, 9), (EngineKind::LSM, 14), (EngineKind::TREE, 0)];
 
 /// How large things are on a device.
 #[derive(Clone, Copy)]
@@ -36,7 +48,7 @@ fn job() -> Job {
     Job { threads: LANES, depth: DEPTH as u16, operations, flush: false, transfer }
 }
 
-fn build(engine: EngineKind, geometry: Geometry, sizes: Sizes, is_block: bool) -> Build {
+fn build((engine, min_blob_size): Kind, geometry: Geometry, sizes: Sizes, is_block: bool) -> Build {
     assert_eq!(u64::from(geometry.segments) * geometry.segment_bytes(), sizes.flash_bytes);
     let profile = Profile::builtin("tiny").expect("built in");
     let namespace = match is_block {
@@ -46,51 +58,78 @@ fn build(engine: EngineKind, geometry: Geometry, sizes: Sizes, is_block: bool) -
     let shape = Shape { geometry, channels: 2, luns: 4 };
     let mut build = Build::with(&profile, shape, vec![namespace], 1).with_engine(engine);
     build.host_page_bytes = geometry.page_bytes;
+    if min_blob_size > 0 {
+        build.ask(&Settings::told(&[("min_blob_size", min_blob_size)]));
+    }
     build
 }
 
-fn disk(engine: EngineKind) -> DiskStore<saker_world::Clocked> {
+fn disk(kind: Kind) -> DiskStore<saker_world::Clocked> {
+    disk_asked(kind, &[])
+}
+
+fn disk_asked(kind: Kind, asked: &[(&'static str, u64)]) -> DiskStore<saker_world::Clocked> {
     let geometry = Geometry { page_bytes: 2048, oob_bytes: 96, segment_pages: 32, segments: 48 };
-    let build = build(engine, geometry, IN_DEVICE, false);
+    let mut build = build(kind, geometry, IN_DEVICE, false);
+    build.ask(&Settings::told(asked));
     DiskStore::timed(&build, &[job()], None).expect("connects")
 }
 
-fn host(engine: EngineKind) -> HostStore {
-    let geometry = Geometry { page_bytes: 4096, oob_bytes: 96, segment_pages: 32, segments: 96 };
-    HostStore::timed(&build(engine, geometry, AT_HOST, true), &job()).expect("connects")
+fn host(kind: Kind) -> HostStore {
+    host_asked(kind, &[])
 }
 
-fn keeps(name: &str, engine: EngineKind, kept: Kept) {
+fn host_asked(kind: Kind, asked: &[(&'static str, u64)]) -> HostStore {
+    let geometry = Geometry { page_bytes: 4096, oob_bytes: 96, segment_pages: 32, segments: 96 };
+    let mut build = build(kind, geometry, AT_HOST, true);
+    build.ask(&Settings::told(asked));
+    HostStore::timed(&build, &job()).expect("connects")
+}
+
+/// Where writes are delayed or stopped as soon as anything is to be merged, what is full is full as ever, and deletes make room.
+#[test]
+fn a_store_that_holds_writes_back_is_full_as_any_other() {
+    let kind = (EngineKind::LSM, 0);
+    for asked in [&DELAYED[1..], &STOPPED[1..]] {
+        let small: Vec<_> = asked.iter().copied().chain([("write_buffer_size", 1 << 10)]).collect();
+        keeps("disk", kind, batches_until_full(disk_asked(kind, &small), IN_DEVICE));
+        keeps("host", kind, batches_until_full(host_asked(kind, &small), AT_HOST));
+        keeps("disk", kind, snapshot_while_collected(disk_asked(kind, &small), IN_DEVICE));
+        keeps("host", kind, snapshot_while_collected(host_asked(kind, &small), AT_HOST));
+    }
+}
+
+fn keeps(name: &str, kind: Kind, kept: Kept) {
     if let Err(Broken { clause, why }) = kept {
-        panic!("{name} with {engine:?}: {clause}: {why}");
+        panic!("{name} with {kind:?}: {clause}: {why}");
     }
 }
 
 #[test]
 fn a_full_device_takes_a_batch_whole_or_not_at_all() {
-    for engine in WHOLE {
-        keeps("disk", engine, batches_until_full(disk(engine), IN_DEVICE));
+    for kind in WHOLE {
+        keeps("disk", kind, batches_until_full(disk(kind), IN_DEVICE));
     }
 }
 
 #[test]
 fn a_full_host_store_takes_a_batch_whole_or_not_at_all() {
-    for engine in WHOLE {
-        keeps("host", engine, batches_until_full(host(engine), AT_HOST));
+    for kind in WHOLE {
+        keeps("host", kind, batches_until_full(host(kind), AT_HOST));
     }
 }
 
 #[test]
 fn collections_of_a_device_leave_a_snapshot_as_it_was() {
-    for engine in ORDERED {
-        keeps("disk", engine, snapshot_while_collected(disk(engine), IN_DEVICE));
+    for kind in ORDERED {
+        keeps("disk", kind, snapshot_while_collected(disk(kind), IN_DEVICE));
     }
 }
 
 #[test]
 fn collections_of_a_host_store_leave_a_snapshot_as_it_was() {
-    for engine in ORDERED {
-        keeps("host", engine, snapshot_while_collected(host(engine), AT_HOST));
+    for kind in ORDERED {
+        keeps("host", kind, snapshot_while_collected(host(kind), AT_HOST));
     }
 }
 

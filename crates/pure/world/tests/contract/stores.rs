@@ -2,6 +2,7 @@
 
 use crate::contract::suite::Terms;
 use crate::contract::{DEPTH, LANES, judge};
+use crate::write_control::{DELAYED, STOPPED};
 use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_engine::Settings;
@@ -63,6 +64,23 @@ fn host() {
     for engine in [EngineKind::HASH_STORE, EngineKind::LSM, EngineKind::TREE] {
         let build = Build::block(&profile(), 256 << 20, 1).expect("large enough").with_engine(engine);
         judge("host", Terms { stalls: false }, || HostStore::timed(&build, &job()).expect("connects"));
+    }
+}
+
+/// Writes that are delayed or stopped again and again keep the contract, in the device and at the host.
+#[test]
+fn delayed_and_stopped_writes() {
+    for asked in [&DELAYED[..], &STOPPED[..]].map(Settings::told) {
+        let mut disk = kv(EngineKind::LSM);
+        disk.ask(&asked);
+        judge("disk", STALLS, || DiskStore::timed(&disk, &[job()], None).expect("connects"));
+        let limits = GroupLimits { value_bytes: 4096, ..GroupLimits::of(&disk, &[job()], 4) };
+        judge("groups", STALLS, || DiskStore::timed(&disk, &[job()], Some(limits)).expect("connects"));
+        judge("sessions", STALLS, || SessionStore::timed(&disk, &job(), 8).expect("connects"));
+        let mut host =
+            Build::block(&profile(), 256 << 20, 1).expect("large enough").with_engine(EngineKind::LSM);
+        host.ask(&asked);
+        judge("host", Terms { stalls: false }, || HostStore::timed(&host, &job()).expect("connects"));
     }
 }
 

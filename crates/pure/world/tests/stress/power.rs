@@ -188,16 +188,6 @@ fn hold_engine(engine: EngineKind, stride: u64, capacitor: bool, end: End, fault
     }
 }
 
-#[test]
-fn a_power_cut_with_a_capacitor_loses_nothing_that_completed() {
-    hold(true, End::Cut, FaultPlan::default());
-}
-
-#[test]
-fn a_power_cut_without_a_capacitor_loses_nothing_that_was_flushed() {
-    hold(false, End::Cut, FaultPlan::default());
-}
-
 /// A cut in the middle of Copies leaves each block as it was or as it was to be, and what was acknowledged.
 #[test]
 fn copies_lose_nothing_at_a_cut() {
@@ -260,28 +250,6 @@ fn hold_ordered(engine: EngineKind, capacitor: bool, end: End) {
     assert!(tally.cuts > 100 && tally.second_cuts > 10, "{tally:?}");
 }
 
-#[test]
-fn lsm_with_a_capacitor() {
-    hold_ordered(EngineKind::LSM, true, End::Cut);
-}
-
-#[test]
-fn lsm_without_a_capacitor() {
-    hold_ordered(EngineKind::LSM, false, End::Cut);
-    hold_ordered(EngineKind::LSM, false, End::Killed);
-}
-
-#[test]
-fn tree_with_a_capacitor() {
-    hold_ordered(EngineKind::TREE, true, End::Cut);
-}
-
-#[test]
-fn tree_without_a_capacitor() {
-    hold_ordered(EngineKind::TREE, false, End::Cut);
-    hold_ordered(EngineKind::TREE, false, End::Killed);
-}
-
 /// Every how many events of a hash FTL's history there is a cut in the check tier: recovery reads every page.
 const FTL_STRIDE: u64 = 701;
 
@@ -294,25 +262,38 @@ fn hold_ftl(engine: EngineKind, capacitor: bool) {
     }
 }
 
-#[test]
-fn the_original_hash_ftl_loses_nothing_at_a_cut() {
-    hold_ftl(EngineKind::HASH_ORIGINAL, true);
+/// An engine of the registry, by what its history needs.
+fn hold_any(engine: EngineKind, capacitor: bool) {
+    if engine == EngineKind::HASH_STORE {
+        hold(capacitor, End::Cut, FaultPlan::default());
+    } else if engine.has_grains() {
+        hold_ftl(engine, capacitor);
+    } else {
+        hold_ordered(engine, capacitor, End::Cut);
+        if !capacitor {
+            hold_ordered(engine, capacitor, End::Killed);
+        }
+    }
 }
 
-#[test]
-fn the_original_hash_ftl_without_a_capacitor_loses_nothing_flushed() {
-    hold_ftl(EngineKind::HASH_ORIGINAL, false);
+/// A module for each engine. With a capacitor nothing is lost that completed, without one nothing that was flushed.
+macro_rules! power_is_cut {
+    ($($name:ident $kind:ident;)*) => {
+        $(mod $name {
+            #[test]
+            fn with_a_capacitor() {
+                super::hold_any(saker_engine::EngineKind::$kind, true);
+            }
+
+            #[test]
+            fn without_a_capacitor() {
+                super::hold_any(saker_engine::EngineKind::$kind, false);
+            }
+        })*
+    };
 }
 
-#[test]
-fn the_plus_hash_ftl_loses_nothing_at_a_cut() {
-    hold_ftl(EngineKind::HASH_PLUS, true);
-}
-
-#[test]
-fn the_plus_hash_ftl_without_a_capacitor_loses_nothing_flushed() {
-    hold_ftl(EngineKind::HASH_PLUS, false);
-}
+saker_engine::for_each_engine!(power_is_cut);
 
 #[test]
 fn failed_programs_under_a_hash_ftl_lose_nothing_at_a_cut() {

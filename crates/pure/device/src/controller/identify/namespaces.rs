@@ -7,10 +7,10 @@ use saker_nvme::identify::{
 use saker_nvme::{IDENTIFY_BYTES, Status};
 
 use super::{check_csi, zeros};
+use crate::config::{COPY_BYTES_MAX, COPY_RANGES_MAX};
 use crate::controller::identity::Identity;
 use crate::controller::namespace::{NSID_MAX, NamespaceFacts, NamespaceKind, Visible};
 use crate::controller::outcome::{Decision, Outcome};
-use crate::execute::{COPY_BYTES_MAX, COPY_RANGES_MAX};
 
 /// DLFEAT bits 2:0, 001b: deallocated blocks read as zeros, also after a power cut. Bit 3, DEAC of Write Zeroes, is
 /// clear although it is taken: Write Zeroes deallocates without it, and Linux 5.19 to 6.9 take a disk with that bit for

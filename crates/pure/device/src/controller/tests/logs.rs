@@ -6,7 +6,8 @@ use saker_nvme::{NSID_ALL, Sqe, Status, csi};
 use zerocopy::IntoBytes;
 
 use super::support::*;
-use crate::controller::{HealthCounters, Identity, Transport};
+use crate::controller::{Identity, Transport};
+use crate::stats::HealthCounters;
 
 fn page(bench: &mut Bench, lid: u8, bytes: u64, csi: u8) -> Vec<u8> {
     let data = bench.data(&build::get_log_page(&log(lid, bytes, csi)));

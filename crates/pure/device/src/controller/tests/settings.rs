@@ -80,7 +80,7 @@ fn only_live_settings_change_and_only_to_what_they_take() {
         assert_eq!(bench.refusal(&above), Status::INVALID_FIELD);
     }
     let (place, number) = (place_of("slowdown"), 1);
-    let beyond = SetSetting { nsid: KV, place: 18, number }.encode();
+    let beyond = SetSetting { nsid: KV, place: EngineKind::LSM.settings().len() as u16, number }.encode();
     assert_eq!(bench.refusal(&beyond), Status::INVALID_FIELD);
     for nsid in [0, BLOCK, NSID_ALL, 99] {
         let other = SetSetting { nsid, place, number }.encode();

@@ -1,6 +1,7 @@
 //! Copy: all sources are read before the first block is written. So ranges may overlap, and a source that cannot be
 //! read leaves the destination as it was.
 
+use crate::config::{COPY_BYTES_MAX, COPY_RANGES_MAX};
 use crate::execute::block::{check_range, done, forced, write_blocks};
 use crate::execute::{Outcome, Reply};
 use crate::transfer::Pieces;
@@ -12,11 +13,6 @@ use saker_nvme::nvm::{BlockRange, CopyCommand, CopyRange};
 use saker_segment_store::Step;
 use saker_sim::Meter;
 use zerocopy::FromBytes;
-
-/// Bytes that one Copy moves at most (MSSRL and MCL): what the device keeps of it in memory.
-pub const COPY_BYTES_MAX: u32 = 1 << 20;
-/// Source ranges of one Copy (MSRC is one less).
-pub const COPY_RANGES_MAX: u32 = 128;
 
 /// A Copy, and how far it is.
 #[derive(Clone, Debug)]

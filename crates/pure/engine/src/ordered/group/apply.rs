@@ -2,6 +2,7 @@
 
 use super::super::Store;
 use super::super::key::{Entry, Key};
+use super::super::living::Replaced;
 use super::super::structure::Structure;
 use super::Landed;
 use super::look::Looked;
@@ -25,13 +26,18 @@ impl<S: Structure> Store<S> {
         m: &M,
         w: &mut W,
     ) {
-        let (mut found, mut members, mut user_bytes) = (looked.found.iter(), 0, 0);
+        let (mut found, mut replaced) = (looked.found.iter(), looked.replaced.iter().copied());
+        let (mut members, mut user_bytes) = (0, 0);
         answers.begin(plan.members.len() as u32, Version(self.version));
         for p in &plan.members {
             let found = if p.member.op == GroupOp::Store { None } else { found.next() };
             match (p.role, p.place, found) {
-                (Role::Pair | Role::Tombstone, Some(key), _) => {
-                    self.enter_member(p, key, landed, m);
+                (Role::Pair | Role::Tombstone, Some(key), found) => {
+                    let replaced = match found {
+                        Some(Ok(old)) => self.replaced_by(*old),
+                        _ => replaced.next().unwrap_or(Replaced::Unknown),
+                    };
+                    self.enter_member((p, replaced), key, landed, m);
                     (members, user_bytes) =
                         (members + 1, user_bytes + p.member.key.len() + p.member.value.len());
                     answers.done(Ok(()));
@@ -56,7 +62,7 @@ impl<S: Structure> Store<S> {
     /// A member of the record becomes the newest of its key.
     fn enter_member<M: SegmentStore>(
         &mut self,
-        p: &Planned<Key>,
+        (p, replaced): (&Planned<Key>, Replaced),
         key: Key,
         (log_addr, stamp): Landed,
         m: &M,
@@ -67,14 +73,14 @@ impl<S: Structure> Store<S> {
             self.note_passing(self.segment_at(addr.position()), record_bytes(key.len() as u32, value_bytes));
             let value = LogAddr(log_addr.0 + u64::from(HEADER_BYTES + p.member.value.start));
             let e = self.take_inside((key, self.version), (value, value_bytes), m);
-            return self.enter(e.expect("the record was just written"));
+            return self.enter(e.expect("the record was just written"), replaced);
         }
         if p.role == Role::Tombstone {
             let id = self.segment_at(addr.position());
             self.log.add_until_checkpoint(id, u64::from(record_bytes(key.len() as u32, 0)));
             addr = RecordAddr::NONE;
         }
-        self.enter(Entry { key, version: self.version, addr, stamp });
+        self.enter(Entry { key, version: self.version, addr, stamp }, replaced);
     }
 
     /// Delivers a value whose pages are here.

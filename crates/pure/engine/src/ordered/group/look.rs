@@ -3,6 +3,7 @@
 use super::super::Store;
 use super::super::inside::Inside;
 use super::super::key::{Entry, Key};
+use super::super::living::Replaced;
 use super::super::space::replaceable_bytes;
 use super::super::structure::Structure;
 use saker_engine_api::{GroupError, GroupOp, KvError};
@@ -16,6 +17,8 @@ use saker_value_log::group::{Plan, Planned, counted_bytes};
 pub struct Looked<S: Structure> {
     /// The pair of each member that does not store, in their order.
     pub found: Vec<Result<Option<Entry>, KvError>>,
+    /// What each member that stores replaces, in their order, if they looked.
+    pub replaced: Vec<Replaced>,
     /// What the searches looked at.
     pub trails: Vec<S::Trail>,
     /// All pages that were looked at, those of values included.
@@ -24,7 +27,7 @@ pub struct Looked<S: Structure> {
 
 impl<S: Structure> Default for Looked<S> {
     fn default() -> Self {
-        Self { found: Vec::new(), trails: Vec::new(), reads: Reads::new() }
+        Self { found: Vec::new(), replaced: Vec::new(), trails: Vec::new(), reads: Reads::new() }
     }
 }
 
@@ -138,23 +141,27 @@ impl<S: Structure> Store<S> {
         let inside = inside.fold(Inside::NONE, Inside::and);
         let content = self.content_with(plan.pairs, inside, lengths().max().unwrap_or(0));
         let new: u64 = lengths().map(u64::from).sum();
-        if plan.pairs == 0 || self.content_bytes() + new <= S::capacity_for(self, &content, m) {
+        let (all, capacity) = (self.content_bytes() + new, S::capacity_for(self, &content, m));
+        if plan.pairs == 0 || all <= capacity && !self.tells(all, capacity) {
             return Step::Done(Ok(()));
         }
         let replaced = ready!(self.replaced_bytes(stores(), looked, m, w));
+        if all <= capacity {
+            return Step::Done(Ok(()));
+        }
         let never_takes_room =
             replaced.is_some_and(|old| new <= old) && content.longest == self.longest.bytes();
         if never_takes_room {
             return Step::Done(Ok(()));
         }
-        if self.knows_that_none_is_left(new) {
+        if self.knows_that_none_is_left(new) || self.is_known(new, capacity, m) {
             return Step::Done(Err(GroupError::CapacityExceeded));
         }
         self.want_reveal();
         self.later(Stall::NoSegment, GroupError::CapacityExceeded)
     }
 
-    /// Bytes of what is replaced; `None` if that cannot be read.
+    /// Bytes of what is replaced; `None` if that cannot be read. What each member replaces is noted.
     fn replaced_bytes<'p, M: SegmentStore, W: Meter>(
         &self,
         stores: impl Iterator<Item = &'p Planned<Key>>,
@@ -167,6 +174,7 @@ impl<S: Structure> Store<S> {
             let inside = self.settings.is_inside(p.member.value.len() as u32);
             match self.find_for_group(&key, looked, m, w) {
                 Step::Done(found) => {
+                    looked.replaced.push(found.as_ref().map_or(Replaced::Unknown, |e| self.replaced_by(*e)));
                     let bytes_of = |e: Entry| u64::from(replaceable_bytes(&e, inside));
                     let old = found.ok().map(|e| e.map_or(0, bytes_of));
                     bytes = bytes.zip(old).map(|(all, old)| all + old);

@@ -21,7 +21,7 @@ use saker_engine_api::{
 };
 use saker_log::append::Reserve;
 use saker_log::{LogAddr, Writer};
-use saker_segment_store::{SegmentStore, Stall, Step, Stream, ready};
+use saker_segment_store::{SegmentStore, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
 use saker_value_log::group::{GROUP_BYTES_MAX, Placed, Plan, seal_members};
 use saker_value_log::record::{HEADER_BYTES, Header, Kind, record_bytes};
@@ -90,13 +90,14 @@ impl<S: Structure> Groups for Store<S> {
 }
 
 impl<S: Structure> Store<S> {
-    /// Whether any stores in so many bytes fit.
+    /// Whether any stores in so many bytes fit, and need not look up what they replace.
     fn has_plenty<M: SegmentStore>(&self, bytes: u32, m: &M) -> bool {
         let counted = u64::from(COUNTED_MAX) * u64::from(bytes);
         let members = u64::from(bytes / MEMBER_BYTES_MIN);
         let inside = if self.settings.has_inside() { Inside::of(members, counted) } else { Inside::NONE };
         let content = self.content_with(members, inside, record_bytes(0, bytes));
-        self.content_bytes() + counted <= S::capacity_for(self, &content, m)
+        let (all, capacity) = (self.content_bytes() + counted, S::capacity_for(self, &content, m));
+        all <= capacity && !self.tells(all, capacity)
     }
 
     /// Whether the record of a group may be written now. What it leaves free is what a store or a delete leaves: the entries of
@@ -107,8 +108,9 @@ impl<S: Structure> Store<S> {
         write: Write,
         m: &M,
     ) -> Step<Result<(), GroupError<E>>> {
-        if !self.may_write(write) {
-            return self.later(Stall::Debt, GroupError::CapacityExceeded);
+        let refused = GroupError::CapacityExceeded;
+        if let Err(refused) = ready!(self.may_write(write, u64::from(record), refused)) {
+            return Step::Done(Err(refused));
         }
         let reserve = if write == Write::Delete {
             Reserve { slots: DELETES_LEAVE, segments: self.for_delete(m) }

@@ -19,6 +19,12 @@ pub trait Collected: Configured {
         0
     }
 
+    /// Whether the structure gains more by emptying segments of its own than a collection of that one would.
+    fn goes_before<M: SegmentStore>(store: &Store<Self>, records: SegmentId, m: &M) -> bool {
+        let _ = (store, records, m);
+        false
+    }
+
     /// The most that [`least_gain`](Self::least_gain) ever says.
     fn owed_at_most(segment_bytes: u64, lost: u64) -> u64 {
         let _ = (segment_bytes, lost);

@@ -30,7 +30,7 @@ mod search;
 mod tuned;
 mod versions;
 
-pub use buffers::{Buffers, Write};
+pub use buffers::{Buffers, Turn, Write};
 pub use checked::Checked;
 pub use chores::Chores;
 pub use collected::Collected;

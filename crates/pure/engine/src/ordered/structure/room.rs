@@ -30,6 +30,12 @@ pub trait Room: Configured {
         Inside::NONE
     }
 
+    /// Bytes of the pages that it needs, of so many bytes each, as far as what is in it counts for that.
+    fn structure_bytes(&self, page_bytes: u64) -> u64 {
+        let _ = page_bytes;
+        0
+    }
+
     /// Free segments that deletes leave.
     fn for_deletes<M: SegmentStore>(store: &Store<Self>, m: &M) -> u32;
 

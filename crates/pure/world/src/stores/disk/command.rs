@@ -15,8 +15,8 @@ pub(super) enum Command {
     Batch(u32),
     Snapshot,
     Release,
-    /// Of the scan of that number, which goes on when it has completed.
-    Scan(u16),
+    /// Of the series of that number, which goes on when it has completed.
+    Series(u16),
 }
 
 /// A slot's command, and how many operations of the lane are in it.
@@ -34,7 +34,7 @@ impl Command {
             return self.failure(done.status);
         }
         match self {
-            Self::Plain | Self::Release | Self::Scan(_) => Outcome::DONE,
+            Self::Plain | Self::Release | Self::Series(_) => Outcome::DONE,
             Self::Get => Outcome::value(done.data()),
             Self::Group => Outcome::Group { failed: done.result, data: done.data() },
             Self::Batch(deletes) if done.result > deletes => {

@@ -3,8 +3,8 @@
 mod rare;
 
 use super::command::{Command, Sent};
-use super::scan::Scans;
 use super::sending::Sending;
+use super::series::AllSeries;
 use crate::stores::{Group, GroupLimits};
 use saker_host::transfer::Available;
 use saker_host::{HostError, KvQueue, QueueStats, SubmitError, TransferOptions};
@@ -22,7 +22,7 @@ pub struct DiskLane {
     sending: Sending,
     /// By slot.
     sent: Box<[Sent]>,
-    scans: Scans,
+    series: AllSeries,
     /// What packing groups costs the host.
     meter: CpuMeter,
     /// What the queue had counted when the work was last asked for.
@@ -52,7 +52,7 @@ impl DiskLane {
             seen: queue.stats(),
             queue,
             sending,
-            scans: Scans::default(),
+            series: AllSeries::default(),
             meter: CpuMeter::new(cpu),
             unrung: false,
             has_submitted: false,
@@ -163,7 +163,7 @@ impl Lane for DiskLane {
 
     #[inline]
     fn look(&mut self, _: Instant) -> bool {
-        let has_sent = self.scans.waiting() > 0 && self.retry_scans();
+        let has_sent = self.series.waiting() > 0 && self.retry_series();
         self.queue.has_news() || has_sent
     }
 
@@ -175,13 +175,13 @@ impl Lane for DiskLane {
     ) -> Result<Option<R>, HostError> {
         let mut visit = visit;
         loop {
-            let Self { queue, sent, number, scans, .. } = self;
+            let Self { queue, sent, number, series, .. } = self;
             let polled = queue.poll(|done| {
                 let slot = done.ticket.slot();
                 let Sent { command, operations } = sent[usize::from(slot)];
-                if let Command::Scan(n) = command {
-                    if let Some(scanning) = scans.get_mut(n) {
-                        scanning.completed(&done);
+                if let Command::Series(n) = command {
+                    if let Some(going) = series.get_mut(n) {
+                        going.completed(&done);
                     }
                     return Err((n, visit));
                 }
@@ -196,11 +196,11 @@ impl Lane for DiskLane {
                     n
                 }
             };
-            if self.scan_on(n)
-                && let Some(scanning) = self.scans.remove(n)
+            if self.go_on(n)
+                && let Some(ended) = self.series.remove(n)
             {
-                let (lane, ticket) = (self.number, self.scan_ticket(n));
-                return Ok(Some(visit(Completed { lane, ticket, outcome: scanning.outcome() })));
+                let (lane, ticket) = (self.number, self.series_ticket(n));
+                return Ok(Some(visit(Completed { lane, ticket, outcome: ended.outcome() })));
             }
         }
     }
@@ -228,6 +228,6 @@ impl Lane for DiskLane {
 
     #[inline]
     fn in_flight(&self) -> usize {
-        self.queue.in_flight() + self.scans.waiting()
+        self.queue.in_flight() + self.series.waiting()
     }
 }

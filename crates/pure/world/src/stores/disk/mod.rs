@@ -3,8 +3,10 @@
 
 mod command;
 mod lane;
+mod list;
 mod scan;
 mod sending;
+mod series;
 
 pub use lane::DiskLane;
 
@@ -14,7 +16,7 @@ use crate::joined::{Below, Clocked, Inline};
 use crate::layers::ValueLog;
 use crate::measured::Measured;
 use crate::result::{Job, RunResult};
-use saker_assembly::{Build, port};
+use saker_assembly::{Build, QUEUE_ENTRIES_MIN, port};
 use saker_device::{Attachment, Device, Timed, Untimed};
 use saker_host::connect::KvQueueOptions;
 use saker_host::transfer::Available;
@@ -26,9 +28,6 @@ use sending::Sending;
 
 /// Largest value that is read into a slot's own page; larger ones take a buffer.
 pub const STAGED_BYTES: u32 = 4096;
-
-/// Entries for values that travel in the queue itself.
-const PAYLOAD_ENTRIES: u32 = 512;
 
 /// DiskKV over a device that is here or elsewhere.
 #[derive(Debug)]
@@ -58,6 +57,13 @@ impl DiskStore<Clocked> {
         store.sending =
             Sending { groups, retrieve_bytes: retrieve_bytes(jobs, STAGED_BYTES), ..store.sending };
         Ok(store)
+    }
+
+    /// The same, where retrieves ask for values of up to so many bytes.
+    #[must_use]
+    pub fn reading(mut self, bytes: u32) -> Self {
+        self.sending.retrieve_bytes = self.sending.retrieve_bytes.max(bytes);
+        self
     }
 
     /// On a device whose host has room for the threads and the depth of the job.
@@ -148,7 +154,7 @@ impl<B: Below> DiskStore<B> {
 
 fn queue_entries(by_methods: bool, depth: u16) -> u32 {
     let least = u32::from(depth) + 1;
-    if by_methods { least.max(PAYLOAD_ENTRIES) } else { least }
+    if by_methods { least.max(QUEUE_ENTRIES_MIN) } else { least }
 }
 
 impl<B: Below> KvStore for DiskStore<B> {

@@ -160,53 +160,6 @@ pub(super) fn no_iterator(status: Status) -> Failure {
     if status.is(Status::KEY_DOES_NOT_EXIST) { Failure::NoSnapshot } else { Failure::Status(status) }
 }
 
-/// Scans of a lane that are on their way, by number.
-#[derive(Debug, Default)]
-pub(super) struct Scans {
-    all: Vec<Option<Box<Scanning>>>,
-    /// Those whose next command found no room.
-    waiting: Vec<u16>,
-}
-
-impl Scans {
-    /// Another one; its number.
-    pub fn add(&mut self, scanning: Scanning) -> u16 {
-        let free = self.all.iter().position(Option::is_none);
-        let n = free.unwrap_or_else(|| {
-            self.all.push(None);
-            self.all.len() - 1
-        });
-        self.all[n] = Some(Box::new(scanning));
-        n as u16
-    }
-
-    /// One that is on its way.
-    pub fn get_mut(&mut self, n: u16) -> Option<&mut Scanning> {
-        self.all.get_mut(usize::from(n))?.as_deref_mut()
-    }
-
-    /// One is over, or has never begun.
-    pub fn remove(&mut self, n: u16) -> Option<Box<Scanning>> {
-        self.all.get_mut(usize::from(n))?.take()
-    }
-
-    /// There was no room for its next command.
-    pub fn waits(&mut self, n: u16) {
-        self.waiting.push(n);
-    }
-
-    /// One whose next command found no room.
-    pub fn next_waiting(&mut self) -> Option<u16> {
-        self.waiting.pop()
-    }
-
-    /// How many have no command in flight.
-    #[inline]
-    pub fn waiting(&self) -> usize {
-        self.waiting.len()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #[test]

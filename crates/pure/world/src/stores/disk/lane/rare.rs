@@ -1,9 +1,11 @@
-//! Operations that not every device takes: batches, scans, snapshots.
+//! Operations that not every device takes, or that take several commands: batches, scans, lists, snapshots.
 
 use super::{DiskLane, Unsent};
 use crate::stores::batch::{TOO_LONG, write_batch};
 use crate::stores::disk::command::{Command, Sent};
+use crate::stores::disk::list::Listing;
 use crate::stores::disk::scan::Scanning;
+use crate::stores::disk::series::Series;
 use saker_nvme::group::results::RESULT_BYTES;
 use saker_nvme::group::{COUNT_BYTES, Form};
 use saker_nvme::vendor_specific::IteratorRange;
@@ -19,7 +21,11 @@ impl DiskLane {
             (Op::Batch(writes), _) if takes.batch_bytes > 0 => return self.send_batch(writes),
             (Op::Scan { from, entries, snapshot }, _) if takes.scans => {
                 let scanning = Scanning::new(from, *entries, *snapshot).map_err(Unsent::Refused)?;
-                return self.send_scan(scanning);
+                return self.send_series(Series::Scan(scanning));
+            }
+            (Op::List { from, entries, values }, _) if takes.lists => {
+                let listing = Listing::new(from, *entries, *values, self.sending.retrieve_bytes);
+                return self.send_series(Series::List(listing.map_err(Unsent::Refused)?));
             }
             (Op::Snapshot, Some(all)) if takes.scans => {
                 (self.queue.iterator_open(&all, false, None)?, Command::Snapshot)
@@ -53,40 +59,40 @@ impl DiskLane {
         Ok(self.sent(slot, Sent { command: Command::Batch(deletes), operations: 1 }))
     }
 
-    /// A scan has a slot of its own, behind those of the queue's commands.
-    fn send_scan(&mut self, mut scanning: Scanning) -> Result<Ticket, Unsent> {
-        let slot = scanning.send(&mut self.queue)?;
-        let n = self.scans.add(scanning);
-        self.sent(slot, Sent { command: Command::Scan(n), operations: 1 });
-        Ok(self.scan_ticket(n))
+    /// A series has a slot of its own, behind those of the queue's commands.
+    fn send_series(&mut self, mut series: Series) -> Result<Ticket, Unsent> {
+        let slot = series.send(&mut self.queue)?;
+        let n = self.series.add(series);
+        self.sent(slot, Sent { command: Command::Series(n), operations: 1 });
+        Ok(self.series_ticket(n))
     }
 
-    pub(super) fn scan_ticket(&self, n: u16) -> Ticket {
+    pub(super) fn series_ticket(&self, n: u16) -> Ticket {
         Ticket { slot: self.sent.len() as u32 + u32::from(n), operations: 1 }
     }
 
-    /// A scan goes on; its outcome is there if it is over.
+    /// A series goes on. True if it is over: then its outcome is there.
     #[cold]
-    pub(super) fn scan_on(&mut self, n: u16) -> bool {
-        let Self { scans, queue, .. } = self;
-        let Some(scanning) = scans.get_mut(n) else { return false };
-        if scanning.is_over() {
+    pub(super) fn go_on(&mut self, n: u16) -> bool {
+        let Self { series, queue, .. } = self;
+        let Some(going) = series.get_mut(n) else { return false };
+        if going.is_over() {
             return true;
         }
-        match scanning.send(queue) {
-            Ok(slot) => _ = self.sent(slot, Sent { command: Command::Scan(n), operations: 1 }),
-            Err(_) => scans.waits(n),
+        match going.send(queue) {
+            Ok(slot) => _ = self.sent(slot, Sent { command: Command::Series(n), operations: 1 }),
+            Err(_) => series.waits(n),
         }
         false
     }
 
-    /// There may be room again for scans that wait.
+    /// There may be room again for a series that waits.
     #[cold]
-    pub(super) fn retry_scans(&mut self) -> bool {
-        let before = self.scans.waiting();
-        if let Some(n) = self.scans.next_waiting() {
-            self.scan_on(n);
+    pub(super) fn retry_series(&mut self) -> bool {
+        let before = self.series.waiting();
+        if let Some(n) = self.series.next_waiting() {
+            self.go_on(n);
         }
-        self.scans.waiting() < before
+        self.series.waiting() < before
     }
 }

@@ -1,7 +1,7 @@
 //! What waits until everything acknowledged is where a power cut leaves it: switching the volatile write cache off
 //! (NVMe Base 2.0, feature 06h), and a shutdown (section 3.6).
 
-use crate::device::Device;
+use super::Device;
 use saker_nvme::Status;
 use saker_segment_store::Tag;
 use saker_sim::Class;

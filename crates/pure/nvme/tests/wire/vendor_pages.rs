@@ -1,0 +1,109 @@
+//! Log pages C0h and C1h and feature C0h: their fields, bits and numbers stand in the document as in the code, and no others.
+
+use saker_nvme::admin::opcode::SET_FEATURES;
+use saker_nvme::vendor_specific::{Capabilities, FID_SETTING, LID_CAPABILITIES, LID_SETTINGS, Methods};
+use saker_nvme::vendor_specific::{SetSetting, SettingEntry, SettingPhase, SettingsHead};
+
+const DOCUMENT: &str = include_str!("../../../../../docs/vendor-commands.md");
+
+/// A section, from behind its heading.
+fn section(heading: &str) -> &'static str {
+    let (_, rest) = DOCUMENT.split_once(&format!("\n## {heading}\n")).unwrap();
+    rest.split("\n## ").next().unwrap()
+}
+
+/// First and last byte, and what is said of them, of each row below a head.
+fn fields(section: &'static str, head: &str) -> Vec<(usize, usize, &'static str)> {
+    let (_, table) = section.split_once(head).unwrap();
+    let rows = table.lines().skip(2).take_while(|row| row.starts_with('|'));
+    let field = |row: &'static str| {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let (last, first) = cells[1].split_once(':').unwrap_or((cells[1], cells[1]));
+        (first.parse().unwrap(), last.parse().unwrap(), cells[2])
+    };
+    rows.map(field).collect()
+}
+
+/// First and last byte of fields of a structure.
+macro_rules! places {
+    ($of:ident, $($field:ident)*) => {{
+        let starts = [$(std::mem::offset_of!($of, $field)),*];
+        let ends = starts.iter().skip(1).copied().chain([size_of::<$of>()]);
+        starts.into_iter().zip(ends.map(|end| end - 1)).collect::<Vec<_>>()
+    }};
+}
+
+fn places(fields: &[(usize, usize, &str)]) -> Vec<(usize, usize)> {
+    fields.iter().map(|(first, last, _)| (*first, *last)).collect()
+}
+
+/// `0 this, 1 that` as it stands in a field.
+fn listed(fields: &[(usize, usize, &str)], at: usize, list: &str) {
+    let (.., said) = fields.iter().find(|(first, ..)| *first == at).unwrap();
+    assert!(said.ends_with(list), "byte {at} must say `{list}`, not `{said}`");
+}
+
+#[test]
+fn the_page_of_settings() {
+    let text = section(&format!("Settings (log page {LID_SETTINGS:X}h, feature {FID_SETTING:X}h)"));
+    let head = fields(text, "| bytes | field |");
+    assert_eq!(places(&head), places!(SettingsHead, signature version count entry_bytes engine reserved_44));
+    let signature = String::from_utf8(SettingsHead::SIGNATURE.to_vec()).unwrap();
+    listed(&head, 0, &format!("\"{signature}\""));
+    listed(&head, 4, &format!("version of the layout: {}", SettingsHead::VERSION));
+    listed(&head, 8, &format!("bytes of an entry: {}", size_of::<SettingEntry>()));
+    let entry = fields(text, "| bytes of an entry | field |");
+    let coded = places!(SettingEntry, name value number least most phase values reserved_138);
+    assert_eq!(places(&entry), coded);
+    listed(&entry, 112, &format!("{:X}h: no number says it", SettingEntry::NO_NUMBER));
+    let phases: Vec<_> = (0..=u8::MAX).map_while(SettingPhase::decode).collect();
+    let phases: Vec<_> = phases.iter().map(|phase| format!("{} {}", *phase as u8, phase.name())).collect();
+    listed(&entry, 136, &format!("when it can be chosen: {}", phases.join(", ")));
+    let (number, switch, words) = (SettingEntry::NUMBER, SettingEntry::SWITCH, SettingEntry::WORDS);
+    listed(
+        &entry,
+        137,
+        &format!("{number} a number, {switch} off or on (0 or 1), {words} the place of a word"),
+    );
+}
+
+#[test]
+fn the_feature_that_changes_a_setting() {
+    let text = section(&format!("Settings (log page {LID_SETTINGS:X}h, feature {FID_SETTING:X}h)"));
+    assert!(text.contains(&format!("Set Features {FID_SETTING:X}h gives")), "its number");
+    let place = "CDW11 is its place in the log page, from 0, CDW12 and\nCDW13 are the low and the high half of the number";
+    assert!(text.contains(place), "{place}");
+    let sqe = SetSetting { nsid: 9, place: 5, number: 7 << 32 | 6 }.encode();
+    let words = [sqe.cdw10, sqe.cdw11, sqe.cdw12, sqe.cdw13].map(|word| word.get());
+    assert_eq!((sqe.opcode, words), (SET_FEATURES, [u32::from(FID_SETTING), 5, 6, 7]));
+}
+
+#[test]
+fn the_page_of_capabilities() {
+    let fields = fields(section(&format!("Log page {LID_CAPABILITIES:X}h")), "| bytes | field |");
+    let coded = places!(Capabilities, signature version methods gather_bytes_max mmio_region_bytes retrieve_bytes_max
+        group_bytes_max reserved_24);
+    assert_eq!(places(&fields), coded);
+    let none = Methods::default();
+    let methods = [
+        ("Store Piggyback and Transfer", none.with_piggyback(true)),
+        ("Tail and Store Hybrid", none.with_hybrid(true)),
+        ("Store Inline", none.with_inline(true)),
+        ("Store MMIO", none.with_mmio(true)),
+        ("Retrieve Tiny", none.with_retrieve_tiny(true)),
+        ("Retrieve Inline", none.with_retrieve_inline(true)),
+        ("Group and Group Results", none.with_groups(true)),
+        ("Group Both Ways", none.with_groups_both_ways(true)),
+        ("Prefetch Group", none.with_prefetch_groups(true)),
+        (
+            "Store, Retrieve, Delete and Exist Indirect, and long keys in groups",
+            none.with_indirect_keys(true),
+        ),
+        ("Group Vector and Bulk Put", none.with_group_comparators(true)),
+        ("Iterator Open, Next and Close", none.with_iterators(true)),
+    ];
+    assert_eq!(methods.iter().fold(0, |all, (_, bit)| all | bit.0), Methods::ALL.0, "each bit has a name");
+    let named: Vec<_> =
+        methods.iter().map(|(name, bit)| format!("{} {name}", bit.0.trailing_zeros())).collect();
+    listed(&fields, 6, &format!("methods: bit {}", named.join(", ")));
+}
