@@ -138,6 +138,17 @@ wait_for() {
     done
 }
 
+# wait_for_optimized COUNT: until so many ways to namespaces are there, all optimized. A controller is live before the kernel
+# has looked for its namespaces.
+wait_for_optimized() {
+    tries=0
+    until [ "$(cat /sys/class/nvme/nvme*/nvme*c*n*/ana_state 2> /dev/null | sort | uniq -c | awk '{ print $1, $2 }')" = "$1 optimized" ]; do
+        tries=$((tries + 1))
+        [ $tries -gt 150 ] && fail "not $1 ways are optimized: $(cat /sys/class/nvme/nvme*/nvme*c*n*/ana_state)"
+        sleep 0.2
+    done
+}
+
 # Pairs by our own program, all written anew and read back in each round, until /tmp/stop is there. A write whose answer was
 # lost with a way is written again.
 load_pairs() {
@@ -194,8 +205,7 @@ multipath() {
     wait_for_devices
     DISK=nvme${BLOCK#ng}
     dmesg | grep -i "duplicate\|IDs don't match\|invalid MNAN" && fail "the kernel takes the ways for two subsystems"
-    [ "$(cat /sys/class/nvme/nvme*/nvme*c*n*/ana_state | sort | uniq -c | awk '{ print $1, $2 }')" = "4 optimized" ] \
-        || fail "not all ways are optimized: $(cat /sys/class/nvme/nvme*/nvme*c*n*/ana_state)"
+    wait_for_optimized 4
     echo "interop: two controllers share $KV and $DISK"
     logs
     mkdir -p /tmp/chunks
