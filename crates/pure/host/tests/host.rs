@@ -14,3 +14,5 @@ mod model;
 mod pages;
 #[path = "host/queue.rs"]
 mod queue;
+#[path = "host/write_stalls.rs"]
+mod write_stalls;

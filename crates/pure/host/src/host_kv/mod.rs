@@ -53,6 +53,8 @@ struct Parked {
     /// How far a scan is.
     scanning: Option<Box<Scanning>>,
     turn: Turn,
+    /// The period without writes in which it was counted last.
+    counted: u32,
 }
 
 /// A key-value store at the host.
@@ -242,8 +244,16 @@ impl HostKv {
             packed(batch, w);
         }
         let (ticket, pages) = (Ticket(self.next_ticket), Vec::new());
-        let mut parked =
-            Parked { ticket, op, pages, after: None, synced: None, scanning: None, turn: Turn::None };
+        let mut parked = Parked {
+            ticket,
+            op,
+            pages,
+            after: None,
+            synced: None,
+            scanning: None,
+            turn: Turn::None,
+            counted: 0,
+        };
         loop {
             match self.run(&mut parked, w) {
                 Some(outcome) => return Ok(outcome),
