@@ -14,3 +14,5 @@ mod model;
 mod pages;
 #[path = "host/queue.rs"]
 mod queue;
+#[path = "host/store/mod.rs"]
+mod store;
