@@ -277,10 +277,13 @@ impl Opening {
     fn is_headless(&self, at: PageAddr) -> io::Result<bool> {
         let layout = &self.media.header.layout;
         let mut oob = vec![0; layout.geometry.oob_bytes as usize];
-        let mut data = vec![0; layout.geometry.page_bytes as usize];
         host::read_at(&self.media.file, &mut oob, layout.oob_of(at))?;
+        if oob.iter().any(|b| *b != 0) {
+            return Ok(false);
+        }
+        let mut data = vec![0; layout.geometry.page_bytes as usize];
         host::read_at(&self.media.file, &mut data, layout.data_of(at))?;
-        Ok(oob.iter().all(|b| *b == 0) && data.iter().filter(|b| **b != 0).count() > 1)
+        Ok(data.iter().filter(|b| **b != 0).nth(1).is_some())
     }
 
     fn in_ring(&self) -> BTreeSet<PageAddr> {

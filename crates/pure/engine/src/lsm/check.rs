@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 impl Checked for Lsm {
     fn check(store: &LsmStore, live: &mut LiveBytes<'_>) -> Result<(), String> {
         store.own.levels.check()?;
-        let mut pages = Pages { store, seen: BTreeSet::new() };
+        let mut pages = Pages::none(store);
         let mut ids = BTreeSet::new();
         for (level, table) in store.own.levels.all() {
             ensure(ids.insert(table.id), || format!("table {} is there twice", table.id))?;
@@ -34,14 +34,22 @@ impl Checked for Lsm {
 /// Pages of tables, each of which counts once.
 struct Pages<'a> {
     store: &'a LsmStore,
-    seen: BTreeSet<PageAddr>,
+    /// By page: whether it has been counted.
+    seen: Vec<bool>,
 }
 
-impl Pages<'_> {
+impl<'a> Pages<'a> {
+    fn none(store: &'a LsmStore) -> Self {
+        let g = store.log.geometry();
+        Self { store, seen: vec![false; g.segments as usize * g.segment_pages as usize] }
+    }
+
     fn add(&mut self, pages: impl Iterator<Item = PageAddr>, live: &mut LiveBytes<'_>) -> Result<(), String> {
         for page in pages {
-            ensure(self.seen.insert(page), || format!("page {} is in two tables", page.0))?;
             self.store.counts().page(page, live)?;
+            // There is such a page, or nothing could live there.
+            let seen = std::mem::replace(&mut self.seen[page.0 as usize], true);
+            ensure(!seen, || format!("page {} is in two tables", page.0))?;
         }
         Ok(())
     }

@@ -144,14 +144,16 @@ fn pick_level(levels: &Levels, cursors: &Cursors, level: usize, limits: Limits) 
     }
     // The oldest of them that are not too much; if even one is, level 1 must become less first.
     let young = levels.level(0);
-    if young.is_empty() {
-        return None;
+    let spans = Span::of_oldest(young);
+    let fits = |span: &Span| {
+        let lower = below(levels, 0, span, limits.full);
+        span.pages + pages(&levels.level(1)[lower]) <= limits.merged
+    };
+    match spans.iter().position(fits) {
+        Some(n) => pick_tables(levels, 0, young[n..].to_vec(), limits.full),
+        None if young.is_empty() => None,
+        None => pick_level(levels, cursors, 1, limits),
     }
-    let few = (0..young.len()).map(|n| &young[n..]);
-    let picked = few.filter_map(|upper| pick_tables(levels, 0, upper.to_vec(), limits.full));
-    let fits = |pick: &Pick| pages(&pick.upper) + pages(&pick.lower) <= limits.merged;
-    let mut picked = picked.skip_while(|pick| !fits(pick));
-    picked.next().or_else(|| pick_level(levels, cursors, 1, limits))
 }
 
 /// The compaction of a table that is not of level 0.
@@ -183,13 +185,57 @@ fn pages(tables: &[Arc<Table>]) -> u64 {
     tables.iter().map(|t| t.pages_total()).sum()
 }
 
-fn pick_tables(levels: &Levels, level: usize, upper: Vec<Arc<Table>>, full: usize) -> Option<Pick> {
-    let first = upper.iter().map(|t| t.first).min()?;
-    let last = upper.iter().map(|t| t.last).max()?;
+/// What some tables of a level have together.
+#[derive(Clone, Copy)]
+struct Span {
+    first: Key,
+    last: Key,
+    blocks: usize,
+    pages: u64,
+}
+
+impl Span {
+    fn of_one(table: &Arc<Table>) -> Self {
+        let (first, last) = (table.first, table.last);
+        Self { first, last, blocks: blocks_of(table), pages: table.pages_total() }
+    }
+
+    fn with(self, other: Self) -> Self {
+        Self {
+            first: self.first.min(other.first),
+            last: self.last.max(other.last),
+            blocks: self.blocks + other.blocks,
+            pages: self.pages + other.pages,
+        }
+    }
+
+    fn of(tables: &[Arc<Table>]) -> Option<Self> {
+        tables.iter().map(Self::of_one).reduce(Self::with)
+    }
+
+    /// Of these tables from each one on, which are its elders.
+    fn of_oldest(tables: &[Arc<Table>]) -> Vec<Self> {
+        let mut spans: Vec<Self> = Vec::with_capacity(tables.len());
+        for table in tables.iter().rev() {
+            let one = Self::of_one(table);
+            spans.push(spans.last().map_or(one, |elders| elders.with(one)));
+        }
+        spans.reverse();
+        spans
+    }
+}
+
+/// The tables of the next level that those with this span are merged with.
+fn below(levels: &Levels, level: usize, upper: &Span, full: usize) -> Range<usize> {
     let below = levels.level(level + 1);
-    let start = below.partition_point(|t| t.last < first);
-    let end = start + below[start..].partition_point(|t| t.first <= last);
-    let lower = below[widened(below, start..end, blocks(&upper), full)].to_vec();
+    let start = below.partition_point(|t| t.last < upper.first);
+    let end = start + below[start..].partition_point(|t| t.first <= upper.last);
+    widened(below, start..end, upper.blocks, full)
+}
+
+fn pick_tables(levels: &Levels, level: usize, upper: Vec<Arc<Table>>, full: usize) -> Option<Pick> {
+    let lower = below(levels, level, &Span::of(&upper)?, full);
+    let lower = levels.level(level + 1)[lower].to_vec();
     Some(Pick { level, upper, lower, cuts: Vec::new() })
 }
 

@@ -212,7 +212,7 @@ impl<S: Structure> Engine for Store<S> {
     fn digest(&self) -> u64 {
         let mut digest = saker_sim::Digest::default();
         for e in self.mem.range(Position::Start) {
-            digest.bytes(&e.key.to_vec());
+            digest.bytes(&e.key.padded()[..e.key.len()]);
             digest.number(e.version);
             digest.number(e.addr.word());
         }

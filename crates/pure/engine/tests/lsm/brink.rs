@@ -7,6 +7,7 @@ use crate::ordered::nearly_full::{self, fill, key};
 use saker_engine::{Condition, Context, Engine, GroupError, GroupOp, KvError, LsmStore, Scans, Snapshot};
 use saker_segment_store::Step;
 use saker_sim::{Class, Free, Rng, Seed};
+use std::ops::Range;
 
 /// Of values that may be short, and of all.
 const SIZES: [u32; 3] = [64, 4096, u32::MAX];
@@ -82,16 +83,18 @@ fn groups_of_a_nearly_full_store_do_not_merge_it_each() {
     assert!(nearly < MERGED && full < 2 * MERGED, "{full} where nothing is left, and {nearly} with a tenth");
 }
 
-/// Puts, deletes, and groups of both, of which many find a full store.
-fn write(bench: &mut Bench, pairs: u64, rng: &mut Rng) {
-    let n = rng.below(pairs + pairs / 8);
+/// Members of a group at most.
+const MEMBERS: u64 = 12;
+
+/// Puts, deletes, and groups of both, of which many find a full store: all of the keys from one on.
+fn write(bench: &mut Bench, n: u64, rng: &mut Rng) {
     match rng.below(8) {
         0 => {
             let entry = |n: u64| match n % 5 {
                 0 => Entry { op: GroupOp::Delete, key: key(n), value: Vec::new() },
                 _ => Entry { op: GroupOp::Store, key: key(n), value: vec![1; (n * 37 % 900) as usize] },
             };
-            let entries: Vec<_> = (n..=n + rng.below(12)).map(entry).collect();
+            let entries: Vec<_> = (n..=n + rng.below(MEMBERS)).map(entry).collect();
             let _ = bench.group(&entries);
         }
         1 | 2 => _ = bench.delete(&key(n)),
@@ -100,9 +103,30 @@ fn write(bench: &mut Bench, pairs: u64, rng: &mut Rng) {
 }
 
 /// Pairs that the store must keep and their bytes: those that are there, and those that a snapshot sees instead.
-fn versions(now: &Model, seen: Option<&Model>) -> (u64, u64) {
-    let replaced = seen.into_iter().flatten().filter(|(k, v)| now.get(*k) != Some(*v));
-    now.iter().chain(replaced).fold((0, 0), |(n, bytes), (k, v)| (n + 1, bytes + (k.len() + v.len()) as u64))
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Kept {
+    pairs: u64,
+    bytes: u64,
+}
+
+impl Kept {
+    /// Of the keys with these numbers.
+    fn of(now: &Model, seen: Option<&Model>, keys: Range<u64>) -> Self {
+        let keys = key(keys.start)..key(keys.end);
+        let seen = seen.into_iter().flat_map(|seen| seen.range(keys.clone()));
+        let replaced = seen.filter(|(k, v)| now.get(*k) != Some(*v));
+        let all = now.range(keys.clone()).chain(replaced);
+        let none = Self { pairs: 0, bytes: 0 };
+        all.fold(none, |kept, (k, v)| Self {
+            pairs: kept.pairs + 1,
+            bytes: kept.bytes + (k.len() + v.len()) as u64,
+        })
+    }
+
+    /// With what is kept of some keys now instead of what was.
+    fn changed(self, was: Self, now: Self) -> Self {
+        Self { pairs: self.pairs - was.pairs + now.pairs, bytes: self.bytes - was.bytes + now.bytes }
+    }
 }
 
 /// What is known of replaced pairs never makes the store count less than what it holds: it would take more than it has room for.
@@ -112,18 +136,29 @@ fn a_full_store_counts_no_less_than_what_lives() {
         let (mut rng, mut bench) = (Seed(3).rng(), started(min_blob_size));
         let pairs = fill(&mut bench, 0, || value(&mut rng));
         let mut held: Option<(Snapshot, Model)> = None;
+        let numbers = pairs + pairs / 8;
+        let all = 0..numbers + MEMBERS;
+        // Counted anew for the keys that a write has: for all of them at each write it would take the square of the pairs.
+        let mut kept = Kept::of(&bench.model, None, all.clone());
         for n in 0..3000 {
             if n % 400 == 200 {
                 held = Some((bench.store.snapshot().expect("an ordered engine"), bench.model.clone()));
             } else if n % 400 == 399 {
                 held.take().into_iter().for_each(|(snapshot, _)| bench.store.release(snapshot));
+                kept = Kept::of(&bench.model, None, all.clone());
             }
-            write(&mut bench, pairs, &mut rng);
-            let (there, lives) = versions(&bench.model, held.as_ref().map(|(_, seen)| seen));
+            let first = rng.below(numbers);
+            let (seen, written) = (held.as_ref().map(|(_, seen)| seen), first..first + MEMBERS);
+            let was = Kept::of(&bench.model, seen, written.clone());
+            write(&mut bench, first, &mut rng);
+            kept = kept.changed(was, Kept::of(&bench.model, seen, written));
             let (stats, counted) = (bench.store.stats(), bench.store.live_bytes());
+            let (there, lives) = (kept.pairs, kept.bytes);
             assert!(counted >= lives, "{min_blob_size}, write {n}: {counted} bytes of {lives}");
             assert!(stats.pairs >= there, "{min_blob_size}, write {n}: {} of {there} pairs", stats.pairs);
         }
+        let seen = held.as_ref().map(|(_, seen)| seen);
+        assert_eq!(kept, Kept::of(&bench.model, seen, all), "counted write by write");
         let counted = bench.store.live_bytes() as usize;
         let lives: usize = bench.model.iter().map(|(k, v)| 64 + k.len() + v.len()).sum();
         assert!(counted < lives * 5 / 4, "{min_blob_size}: {counted} bytes are counted, and {lives} live");

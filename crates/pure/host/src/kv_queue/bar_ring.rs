@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use saker_link::{LINE_BYTES, REGION_BYTES};
+use saker_log::ensure;
 
 /// A ring of ranges, taken and released in whole lines; a range never wraps.
 #[derive(Debug, Default)]
@@ -23,6 +24,7 @@ impl BarRing {
     pub(super) fn take(&mut self, slot: u16, bytes: u32) -> Option<u32> {
         let length = bytes.checked_next_multiple_of(LINE_BYTES as u32)?;
         let start = self.place(length)?;
+        debug_assert!(!self.holds(slot), "a command has one range");
         self.used.push_back(Range { slot, start, end: start + length, over: false });
         Some(start)
     }
@@ -39,6 +41,22 @@ impl BarRing {
             return fits(0, first.start).then_some(0);
         }
         fits(last.end, first.start).then_some(last.end)
+    }
+
+    /// Whether bytes are held for the command of `slot`.
+    pub(super) fn holds(&self, slot: u16) -> bool {
+        self.used.iter().any(|range| range.slot == slot && !range.over)
+    }
+
+    /// Ranges do not overlap, and the first one is in use.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let is_over = self.used.front().is_some_and(|range| range.over);
+        ensure(!is_over, || "the first range of the BAR is not in use".into())?;
+        let mut sorted: Vec<&Range> = self.used.iter().collect();
+        sorted.sort_unstable_by_key(|range| range.start);
+        let apart = sorted.windows(2).all(|two| two[0].end <= two[1].start);
+        let inside = sorted.last().is_none_or(|range| range.end <= REGION_BYTES);
+        ensure(apart && inside, || format!("ranges of the BAR overlap, or are outside: {sorted:?}"))
     }
 
     /// The command of `slot` has completed.

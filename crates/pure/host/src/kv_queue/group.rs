@@ -1,5 +1,6 @@
 //! Submitting groups: many operations in one command.
 
+use saker_duty::Duty;
 use saker_link::{STAGING_BYTES, Slot};
 use saker_nvme::Key;
 use saker_nvme::group::{Form, GroupCommand, Op, Packer, PairAddress, Refused, write_vector};
@@ -8,10 +9,11 @@ use super::commands::set_prps;
 use super::{DataPlace, KvQueue, Shape, SubmitError, Ticket};
 
 /// A payload of up to 4 KiB that is packed where the device will fetch it: one copy per key and value. It holds a slot
-/// until it is [sent](KvQueue::send_group) or [dropped](KvQueue::drop_group).
+/// until it is [sent](KvQueue::send_group) or [given up](KvQueue::drop_group): debug builds panic if neither is done.
 #[derive(Debug)]
 #[must_use = "send it or drop it: it holds a slot"]
 pub struct OpenGroup {
+    duty: Duty,
     slot: Slot,
     form: Form,
     parts: (usize, u32),
@@ -62,7 +64,9 @@ impl KvQueue {
     pub fn open_group(&mut self, form: Form) -> Result<OpenGroup, SubmitError> {
         let mut slot = self.take_slot()?;
         let parts = Packer::new(form, slot.staging_mut()).map_or((0, 0), |packer| packer.parts());
-        Ok(OpenGroup { slot, form, parts })
+        self.open_groups += 1;
+        let duty = Duty::new("a group is sent, or given up by `KvQueue::drop_group`");
+        Ok(OpenGroup { duty, slot, form, parts })
     }
 
     /// Submits a group. DW0 of its completion is the number of operations that failed; which ones is told only under an
@@ -72,7 +76,8 @@ impl KvQueue {
     /// [`SubmitError`].
     #[inline]
     pub fn send_group(&mut self, group: OpenGroup, id: Option<Key>) -> Result<Ticket, SubmitError> {
-        let OpenGroup { mut slot, form, parts } = group;
+        let OpenGroup { duty, mut slot, form, parts } = group;
+        self.close_group(duty);
         let Some(packer) = Packer::resume(form, slot.staging_mut(), parts) else {
             return Err(self.give_up(slot, SubmitError::Full));
         };
@@ -84,7 +89,15 @@ impl KvQueue {
 
     /// Gives the slot of a group back that is not to be sent.
     pub fn drop_group(&mut self, group: OpenGroup) {
+        self.close_group(group.duty);
         self.pool.release(group.slot);
+    }
+
+    #[inline]
+    fn close_group(&mut self, duty: Duty) {
+        debug_assert!(self.open_groups > 0, "a group is closed by the queue that opened it");
+        self.open_groups -= 1;
+        duty.done();
     }
 
     /// Submits a payload that is packed already.

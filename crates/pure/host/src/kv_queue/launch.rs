@@ -13,7 +13,9 @@ impl KvQueue {
         if self.train.is_some() {
             return Err(SubmitError::Full);
         }
-        self.pool.acquire().ok_or(SubmitError::Full)
+        let slot = self.pool.acquire().ok_or(SubmitError::Full)?;
+        debug_assert!(self.is_at_rest(&slot), "a free slot knows nothing of its last command");
+        Ok(slot)
     }
 
     /// Submits `sqe`. A loan for the slot is in place already.
@@ -33,6 +35,7 @@ impl KvQueue {
         let (generation, offset) = (flight.generation, flight.offset);
         match self.queue.submit(slot, sqe) {
             Ok(()) => {
+                debug_assert!(self.queue.holds(index) && self.flights[usize::from(index)].is_alone());
                 self.stats.commands += 1;
                 if shape == Shape::ToDevice && bytes > 0 {
                     self.stats.page_bytes_to_device += pages_bytes(offset, bytes as usize);

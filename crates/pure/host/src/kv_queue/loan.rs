@@ -16,6 +16,14 @@ pub(super) struct Loan {
     start: usize,
 }
 
+#[cfg(test)]
+impl Loan {
+    /// A window without a buffer.
+    pub(super) const fn empty(window: Window) -> Self {
+        Self { window, start: 0 }
+    }
+}
+
 impl KvQueue {
     /// Lends `buffer` for the command of `slot`; returns the address of the data. The data stays at the beginning of the
     /// buffer where that is a dword address, else it is moved within a longer one.
@@ -25,6 +33,7 @@ impl KvQueue {
         };
         match map_aligned(&mut window, buffer) {
             Ok((iova, start)) => {
+                debug_assert!(self.loans[usize::from(slot.index())].is_none(), "a command lends one buffer");
                 self.loans[usize::from(slot.index())] = Some(Loan { window, start });
                 Ok(iova)
             }

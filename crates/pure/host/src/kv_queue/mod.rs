@@ -4,6 +4,7 @@
 //! either an owned `Vec`, which the queue lends to the device and gives back, or memory that the caller mapped.
 
 mod bar_ring;
+mod check;
 mod commands;
 mod error;
 mod flight;
@@ -37,6 +38,9 @@ use flight::{DataPlace, Flight, Shape};
 use loan::Loan;
 use train::Train;
 
+/// Of the doorbells that a debug build rings one in so many is followed by a look at all that the queue remembers.
+const CHECKED_EVERY: u64 = 61;
+
 /// A queue pair for the commands of one namespace.
 #[derive(Debug)]
 pub struct KvQueue {
@@ -65,6 +69,8 @@ pub struct KvQueue {
     held: Vec<Completion>,
     /// Completion queue entries that commands in flight may fill with payload.
     cq_promised: u32,
+    /// Groups that are open: each holds a slot.
+    open_groups: u16,
     /// Where keys lie that are too long for entries, once there was one.
     keys: Option<DmaRegion>,
 }
@@ -97,6 +103,7 @@ impl KvQueue {
             train: None,
             held: Vec::new(),
             cq_promised: 0,
+            open_groups: 0,
             keys: None,
             queue: SlotQueue::new(pair, slots),
         })
@@ -141,6 +148,9 @@ impl KvQueue {
     pub fn ring(&mut self) {
         self.queue.ring();
         self.stats.sq_doorbells += 1;
+        if cfg!(debug_assertions) && self.stats.sq_doorbells.is_multiple_of(CHECKED_EVERY) {
+            self.assert_sound();
+        }
     }
 
     /// Commands that can be submitted before the queue is full.

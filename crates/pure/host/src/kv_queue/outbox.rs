@@ -69,7 +69,9 @@ impl Outbox for KvQueue {
             Err(returned) => return Err(self.give_up(slot, returned.error)),
         };
         let sqe = sqe.with_sgl(&SglDescriptor::new(kind::DATA_BLOCK, at, bytes));
-        self.launch(slot, &sqe, DataPlace::Owned, Shape::ToDevice, 0)
+        let index = usize::from(slot.index());
+        let sent = self.launch(slot, &sqe, DataPlace::Owned, Shape::ToDevice, 0);
+        sent.inspect_err(|_| drop(self.cancel_loan(index, data.len())))
     }
 
     #[inline]

@@ -78,6 +78,7 @@ impl KvQueue {
     #[inline]
     fn finish<R>(&mut self, completion: Completion, visit: impl FnOnce(Done<'_>) -> R) -> R {
         let (cqe, slot) = (completion.cqe(), completion.slot);
+        debug_assert!(!self.queue.holds(slot.index()), "what has completed is not in flight");
         let flight = &mut self.flights[usize::from(slot.index())];
         let generation = flight.generation;
         flight.generation = generation.wrapping_add(1);
@@ -147,6 +148,7 @@ impl KvQueue {
         let mut payload = vec![0; bytes];
         self.queue.pair_mut().take_payload(&mut payload);
         self.cq_unreported += cq_slots(bytes as u32);
+        debug_assert!(self.cq_promised >= cq_slots(capacity), "payload takes entries that were promised");
         self.cq_promised -= cq_slots(capacity);
         payload
     }

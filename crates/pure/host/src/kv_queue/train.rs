@@ -36,6 +36,16 @@ impl Train {
         Some(slot)
     }
 
+    /// Whether the slot of the last command is here, and not out with a part.
+    pub(super) fn is_home(&self) -> bool {
+        self.slot.is_some()
+    }
+
+    /// The index of the slot of the last command.
+    pub(super) fn last(&self) -> u16 {
+        self.last
+    }
+
     fn give_back(&mut self, mut slot: Slot) {
         debug_assert!(self.slot.is_none() && slot.index() == self.last, "it is the one that was borrowed");
         slot.rest();
@@ -113,6 +123,10 @@ impl KvQueue {
 
     /// Sends a part; there is an entry for it.
     pub(super) fn send_part(&mut self, slot: Slot, sqe: &Sqe, last: u16) {
+        debug_assert!(
+            self.flights[usize::from(slot.index())].is_alone(),
+            "a slot is out with one part at a time"
+        );
         self.flights[usize::from(slot.index())].part_of = Some(last);
         self.flights[usize::from(last)].parts_out += 1;
         self.stats.commands += 1;
@@ -132,8 +146,10 @@ impl KvQueue {
     pub(super) fn absorb(&mut self, part: Completion, last: u16) -> Option<Completion> {
         let (status, slot) = (part.cqe().status(), part.slot);
         let index = usize::from(slot.index());
+        debug_assert!(!self.queue.holds(slot.index()), "what has completed is not in flight");
         self.flights[index].part_of = None;
         let value = &mut self.flights[usize::from(last)];
+        debug_assert!(value.parts_out > 0, "a part is one of those that are out");
         value.parts_out -= 1;
         if !status.is_success() {
             value.first_error.get_or_insert(status);

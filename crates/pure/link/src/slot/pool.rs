@@ -65,6 +65,22 @@ impl SlotPool {
         debug_assert!(self.free.len() <= self.staging.len(), "each slot is there once");
     }
 
+    /// Says what contradicts itself, if anything does. It looks at every slot.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn check(&self) -> Result<(), String> {
+        let mut seen = vec![false; self.staging.len()];
+        for slot in &self.free {
+            let index = usize::from(slot.index());
+            let is_ours = self.staging.get(index).is_some_and(|iova| slot.belongs_to(*iova));
+            if !is_ours || std::mem::replace(&mut seen[index], true) {
+                return Err(format!("slot {index} is free twice, or is another pool's"));
+            }
+        }
+        Ok(())
+    }
+
     /// Number of slots, free or not.
     pub fn capacity(&self) -> u16 {
         self.staging.len() as u16

@@ -80,6 +80,10 @@ impl SlotQueue {
         // The device may not look before the doorbell; if it does, it finds nothing mapped.
         slot.depart();
         *place = Some(slot);
+        debug_assert!(
+            self.pair.in_flight() as usize <= self.in_flight.len(),
+            "a command in flight has a slot of its own"
+        );
         Ok(())
     }
 
@@ -96,6 +100,29 @@ impl SlotQueue {
         for part in payload.chunks(Sqe::BYTES) {
             let pushed = self.pair.submit_part(part);
             debug_assert!(pushed.is_ok(), "room was checked above");
+        }
+        Ok(())
+    }
+
+    /// Whether the command of the slot with that index is in flight.
+    #[inline]
+    pub fn holds(&self, index: u16) -> bool {
+        self.in_flight.get(usize::from(index)).is_some_and(Option::is_some)
+    }
+
+    /// Says what contradicts itself, if anything does. It looks at every slot.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn check(&self) -> Result<(), String> {
+        let held = (0u16..).zip(&self.in_flight).filter_map(|(n, slot)| Some((n, slot.as_ref()?)));
+        if let Some((n, slot)) = held.clone().find(|(n, slot)| slot.index() != *n) {
+            return Err(format!("slot {} is in flight as command {n}", slot.index()));
+        }
+        let (slots, commands) = (held.count(), self.pair.in_flight());
+        // Fewer where the controller has completed what it was not asked for.
+        if commands as usize > slots {
+            return Err(format!("{commands} commands are in flight, with {slots} slots"));
         }
         Ok(())
     }
