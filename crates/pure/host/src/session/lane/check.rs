@@ -176,7 +176,6 @@ mod tests {
             assert_eq!(lane.book.check(CONTAINER_BYTES), Ok(()), "{what} is not planted yet");
             fault(&mut lane.book);
             let found = lane.book.check(CONTAINER_BYTES);
-            println!("{what}: {found:?}");
             assert!(found.is_err(), "{what} is not found");
         }
     }
