@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use saker_log::ensure;
 use saker_nvme::Key;
 use saker_nvme::group::{COUNT_BYTES, Form, Op, Packer, Refused, entry_bytes, padded};
 
@@ -65,6 +66,7 @@ impl Container {
 
     /// Empties it for its next use under another name.
     pub fn clear(&mut self, id: NonZeroU32) {
+        debug_assert!(!self.is_awaited(), "who waits for its writes is told before it is used again");
         (self.id, self.form, self.bytes) = (id, Form::All(Op::Store), COUNT_BYTES);
         self.pieces.clear();
         self.waiting.clear();
@@ -92,6 +94,7 @@ impl Container {
         let parts = (self.bytes, self.pieces.len() as u32);
         let mut packer = Packer::resume(self.form, &mut self.payload, parts).ok_or(Refused::Full)?;
         packer.push(op, key, value)?;
+        debug_assert!(packer.parts() > parts, "what is packed lies behind what was");
         let key_at = self.bytes + self.form.lead_bytes() + saker_nvme::group::LENGTH_BYTES;
         self.bytes = packer.parts().0;
         Ok(Piece {
@@ -146,6 +149,32 @@ impl Container {
         }
         (self.form, self.payload, self.bytes, self.pieces) = (form, new.payload, new.bytes, new.pieces);
         Ok(())
+    }
+
+    /// Whether anybody waits for it, or for one of its writes.
+    pub fn is_awaited(&self) -> bool {
+        self.owner.is_some() || !self.waiting.is_empty()
+    }
+
+    /// Says what contradicts itself, if anything does.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn check(&self) -> Result<(), String> {
+        let (bytes, capacity, mut end) = (self.bytes, self.payload.len(), COUNT_BYTES);
+        ensure(bytes <= capacity, || format!("it holds {bytes} bytes of {capacity}"))?;
+        for (n, piece) in self.pieces.iter().enumerate() {
+            let (key_at, value_at) = (piece.key_at as usize, piece.value_at as usize);
+            let key_end = key_at + usize::from(piece.key_len);
+            let apart = end <= key_at && key_end <= value_at;
+            end = value_at + piece.value_len as usize;
+            let fits = self.form == Form::Mixed || self.form == Form::All(piece.op);
+            ensure(apart && end <= bytes && fits, || {
+                format!("write {n} is not where it was packed: {piece:?}")
+            })?;
+        }
+        let beyond = self.waiting.iter().find(|(n, _)| usize::from(*n) >= self.pieces.len());
+        ensure(beyond.is_none(), || format!("somebody waits for write {:?}", beyond.map(|(n, _)| n)))
     }
 
     /// Writes in it.

@@ -41,6 +41,7 @@ impl Flusher {
 
     /// A flush has been submitted; its number.
     pub fn submitted(&mut self) -> u64 {
+        debug_assert!(!self.in_flight, "one flush is in flight at a time");
         self.submitted += 1;
         self.in_flight = true;
         self.submitted
@@ -48,6 +49,7 @@ impl Flusher {
 
     /// The flush in flight has ended.
     pub fn ended(&mut self, outcome: Result<(), HostError>) {
+        debug_assert!(self.in_flight && self.succeeded < self.submitted, "it is in flight when it ends");
         self.in_flight = false;
         match outcome {
             Ok(()) => self.succeeded = self.submitted,

@@ -122,6 +122,7 @@ impl Stripe {
 
     #[inline]
     pub fn insert(&mut self, key: Key, place: IndexSlot) {
+        debug_assert!(self.find(&key).is_none(), "a key has one entry");
         self.changed();
         let entry = if self.first.is_used() { self.unused_behind(key) } else { &mut self.first };
         (entry.key, entry.place) = (key, Some(place));
@@ -152,6 +153,7 @@ impl Stripe {
         if entry.parked.is_some() {
             return Some(entry.key);
         }
+        debug_assert!(is_first || self.has_behind(), "entries behind the first are counted");
         self.state -= u64::from(!is_first);
         None
     }
@@ -162,6 +164,7 @@ impl Stripe {
         let is_first = self.first.is_used() && self.first.key == *key;
         let entry = self.find(key).filter(|entry| entry.place.is_none());
         let parked = entry.and_then(|entry| entry.parked.take());
+        debug_assert!(is_first || self.has_behind(), "entries behind the first are counted");
         self.state -= u64::from(!is_first);
         parked.expect("a key that is to be moved on waits with a write")
     }

@@ -1,6 +1,7 @@
 //! What a session owns: a container that fills, a queue pair, and what is on its way over it. Any thread may take the lane
 //! for a moment, to send what is in it or to take completions.
 
+mod check;
 mod end;
 mod send;
 
@@ -18,6 +19,9 @@ use super::shared::Shared;
 use super::ticket::Ticket;
 use super::wire::{Answer, Wire};
 use crate::error::HostError;
+
+/// Of the containers that a debug build sends one in so many is preceded by a look at all that the lane remembers.
+const CHECKED_EVERY: u32 = 31;
 
 /// A queue pair and what goes over it.
 #[derive(Debug)]

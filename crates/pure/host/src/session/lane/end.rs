@@ -114,6 +114,10 @@ impl Book {
 
     /// The writes of a container have come to their end: readers see the device's value again, or what is parked.
     pub(super) fn retire(&mut self, shared: &Shared, sent: Sent) {
+        debug_assert!(
+            sent.out == 0 && sent.state == State::Wait,
+            "nothing of it is in flight, or to be sent"
+        );
         let Sent { mut container, failures, .. } = sent;
         let id = container.id;
         let pieces = container.pieces();

@@ -5,7 +5,7 @@ use saker_nvme::Key;
 use super::super::container::Container;
 use super::super::shared::Shared;
 use super::super::wire::{Command, Wire};
-use super::{Book, Flight, Lane, Sent, State};
+use super::{Book, CHECKED_EVERY, Flight, Lane, Sent, State};
 use crate::error::HostError;
 use crate::kv_queue::SubmitError;
 
@@ -17,6 +17,10 @@ impl<W: Wire> Lane<W> {
     pub fn send(&mut self, shared: &Shared) {
         if self.book.broken.is_some() {
             return;
+        }
+        let is_due = self.book.has_closed() && self.book.next_container.get().is_multiple_of(CHECKED_EVERY);
+        if cfg!(debug_assertions) && is_due {
+            self.book.assert_sound(shared.options.container_bytes);
         }
         self.book.move_on(shared);
         if !self.go_on(shared) {
@@ -138,6 +142,7 @@ impl<W: Wire> Lane<W> {
 
 impl Book {
     pub(super) fn flying(&mut self, slot: u16, flight: Flight, bytes: u64) {
+        debug_assert_eq!(self.flights[usize::from(slot)], Flight::None, "a slot has one command");
         self.flights[usize::from(slot)] = flight;
         self.unrung = true;
         self.stats.commands += 1;
