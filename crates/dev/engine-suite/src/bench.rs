@@ -3,6 +3,7 @@
 
 use crate::Expected;
 use crate::setup::{OWNER, Setup};
+use crate::side_by_side::Together;
 use saker_engine::{
     AnyEngine, AnyRecovery, Background, Capability, Condition, Context, Engine, EngineKind, Job, KvError,
     List, OutsideRecovery, Put, Recover, Scans, Snapshot,
@@ -12,7 +13,7 @@ use saker_segment_store::{PageAddr, PageBuffer, PageBufferMemory, PowerHistory, 
 use saker_sim::{Class, Free};
 
 /// Calls after which an operation counts as stuck.
-const TRIES_MAX: u32 = 1_000_000;
+pub(crate) const TRIES_MAX: u32 = 1_000_000;
 /// Of a bench that is watched, one event in so many is seen.
 const SEEN_EVERY: u64 = 5;
 /// Events between two looks at all that an engine remembers, which take the longer the more pairs it has.
@@ -28,8 +29,8 @@ impl Setup {
         let mut flash = Flash::power_on(MemCells::new(self.shape()), page_buffer, self.timings, faults);
         flash.pool_mut().set_quota(OWNER, g.segments);
         let store = AnyEngine::new(self.kind, &self.config, &flash.view(OWNER, Class::Foreground));
-        let (expected, watch) = (Expected::default(), None);
-        Bench { flash, store, setup: self, expected, watch, events: 0, checked_at: 0 }
+        let (expected, watch, together) = (Expected::default(), None, Together::default());
+        Bench { flash, store, setup: self, expected, watch, together, events: 0, checked_at: 0 }
     }
 }
 
@@ -46,6 +47,8 @@ pub struct Bench {
     pub expected: Expected,
     /// Called after events: programs, erases and reads that ended, quanta of background work, operations.
     pub watch: Option<fn(&Self)>,
+    /// What goes on side by side.
+    pub together: Together,
     events: u64,
     checked_at: u64,
 }
@@ -61,7 +64,7 @@ impl Bench {
         self.store.capabilities().has(capability)
     }
 
-    fn seen(&mut self) {
+    pub(crate) fn seen(&mut self) {
         self.events += 1;
         if let Some(watch) = self.watch.filter(|_| self.events.is_multiple_of(SEEN_EVERY)) {
             watch(self);
@@ -94,7 +97,7 @@ impl Bench {
     }
 
     /// Lets the next thing happen that takes time. False: nothing does, or power is off.
-    fn pass_time(&mut self) -> bool {
+    pub(crate) fn pass_time(&mut self) -> bool {
         let Some(at) = self.flash.next_at() else { return false };
         self.flash.step(at).is_some()
     }
@@ -113,8 +116,18 @@ impl Bench {
         Some(pinned)
     }
 
-    /// One quantum of background work, due or not. Whether there is more.
+    /// Events so far.
+    pub(crate) fn events_so_far(&self) -> u64 {
+        self.events
+    }
+
+    /// One quantum of background work, due or not; with several workers, of each. Whether there is more.
     pub fn background(&mut self) -> bool {
+        let others = if self.setup.workers > 1 { self.quanta_side_by_side() } else { None };
+        others.unwrap_or_else(|| self.upkeep())
+    }
+
+    fn upkeep(&mut self) -> bool {
         let mut held: Option<Pinned> = None;
         for _ in 0..TRIES_MAX {
             let finished = self.flash.finished();

@@ -18,7 +18,7 @@ const OPERATIONS: u64 = 3000;
 
 /// Asserts that a copy of the bench from which power is taken now comes back with everything that it must have. On its way back
 /// power goes once more.
-fn survives(bench: &Bench, history: PowerHistory) {
+pub fn survives(bench: &Bench, history: PowerHistory) {
     let mut rng = Seed(bench.store.digest()).rng();
     let mut fork = bench.clone();
     fork.watch = None;
@@ -41,7 +41,7 @@ fn survives(bench: &Bench, history: PowerHistory) {
 }
 
 /// Asserts that every key has a value that it may have, and that no others are listed.
-fn finds(bench: &mut Bench) {
+pub fn finds(bench: &mut Bench) {
     let keys: Vec<_> = bench.expected.keys().cloned().collect();
     let mut there = Vec::new();
     for key in keys {

@@ -7,7 +7,7 @@
 //! | [`outside`] | behave behind a trait object as it does directly; refuse by name what it lacks |
 //! | [`cuts`] | lose nothing when power is cut at any event, and once more while it recovers |
 //! | [`full`], [`long`] | refuse when it is full, and take as many pairs again when they are gone |
-//! | [`setup`], [`mod@bench`], [`layout`] | nothing: they drive it |
+//! | [`setup`], [`mod@bench`], [`side_by_side`], [`layout`] | nothing: they drive it |
 //!
 //! Each function takes a [`Subject`]. [`tests!`] makes a module of tests of all of them:
 //!
@@ -28,6 +28,7 @@ pub mod layout;
 pub mod long;
 pub mod outside;
 pub mod setup;
+pub mod side_by_side;
 mod tests;
 
 pub use bench::Bench;
@@ -47,12 +48,14 @@ pub struct Subject {
     pub least_pairs: usize,
     /// What is asked of it: settings and values, as users write them.
     pub settings: &'static [(&'static str, &'static str)],
+    /// Workers of its background work. One does everything in the engine's order; several do the jobs that it hands out.
+    pub workers: u32,
 }
 
 impl Subject {
     /// An engine on small flash of 40 segments, which hold 250 pairs.
     pub const fn new(kind: EngineKind) -> Self {
-        Self { kind, segments: 40, least_pairs: 250, settings: &[] }
+        Self { kind, segments: 40, least_pairs: 250, settings: &[], workers: 1 }
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Setup {
     pub remembers: bool,
     /// Every call is seen to change nothing when it is blocked or needs pages. That takes as long as all of the engine's memory.
     pub digests: bool,
+    /// Workers of its background work.
+    pub workers: u32,
 }
 
 /// A shape of flash: bytes of a page, pages of a segment, segments.
@@ -60,6 +62,7 @@ impl Setup {
     pub fn of(subject: Subject, size: Size, ring_lasts: bool) -> Self {
         let mut setup = Self::sized(subject.kind, size, ring_lasts);
         setup.config.settings = subject.asked();
+        setup.workers = subject.workers;
         setup
     }
 
@@ -67,7 +70,7 @@ impl Setup {
     pub fn sized(kind: EngineKind, size: Size, ring_lasts: bool) -> Self {
         let config = EngineConfig::new(OWNER, ring_lasts);
         let (timings, is_outside, remembers, digests) = (None, false, false, false);
-        Self { kind, size, slots: 96, config, timings, is_outside, remembers, digests }
+        Self { kind, size, slots: 96, config, timings, is_outside, remembers, digests, workers: 1 }
     }
 
     /// The shape of its flash.

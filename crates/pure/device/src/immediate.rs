@@ -8,7 +8,7 @@ use crate::device::{Attachment, Device, FLUSH};
 use crate::execute::{Outcome, Reach, Reply, Request, kv_status};
 use crate::namespace::Namespace;
 use crate::vendor;
-use saker_engine::Background;
+use saker_engine::{Background, Job};
 use saker_flash::{Flash, NamespaceSegments};
 use saker_link::{DmaSpace, Sqe};
 use saker_nvme::{NSID_ALL, Status};
@@ -310,7 +310,7 @@ impl Device<Untimed> {
         let settled = self.settle();
         let owner = self.namespaces[n].owner();
         let mut view = self.flash.view(owner, Class::Background);
-        let step = self.namespaces[n].background(&mut view, &mut Free);
+        let step = self.namespaces[n].background(Job::UPKEEP, &mut view, &mut Free);
         let did = matches!(step, Step::Done(Background::Worked));
         // Slots that wait for a sync are room too.
         self.settle() || settled || did || self.flash.cool()

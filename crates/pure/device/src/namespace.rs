@@ -275,15 +275,30 @@ impl Namespace {
         }
     }
 
-    /// One quantum of background work.
-    pub fn background<W: Meter>(&mut self, m: &mut NamespaceSegments<'_>, w: &mut W) -> Step<Background> {
+    /// The jobs of background work that may run side by side now ([`Engine::jobs`]).
+    pub fn jobs<M: SegmentStore>(&self, m: &M, visit: &mut dyn FnMut(Job)) {
+        match &self.store {
+            _ if self.read_only => {}
+            Store::Kv(s) => s.jobs(m, visit),
+            Store::Block(s) if s.has_debt(m) => visit(Job::UPKEEP),
+            _ => {}
+        }
+    }
+
+    /// One quantum of a job of background work. Other stores than those of pairs have one job.
+    pub fn background<W: Meter>(
+        &mut self,
+        job: Job,
+        m: &mut NamespaceSegments<'_>,
+        w: &mut W,
+    ) -> Step<Background> {
         let finished = m.finished();
         if let (Store::Kv(store), false) = (&mut self.store, self.iterators.is_empty()) {
             self.iterators.expire(store, m);
         }
         match &mut self.store {
             _ if self.read_only => Step::Done(Background::Idle),
-            Store::Kv(s) => s.background(Job::UPKEEP, finished, &mut Context::new(m, w)),
+            Store::Kv(s) => s.background(job, finished, &mut Context::new(m, w)),
             Store::Block(s) => s.background(finished, m, w).map(|progress| match progress {
                 Progress::Idle => Background::Idle,
                 Progress::Worked => Background::Worked,

@@ -9,6 +9,7 @@ mod background;
 mod command;
 mod cores;
 mod costs;
+mod crew;
 mod dispatch;
 mod order;
 mod pipe;
@@ -22,9 +23,11 @@ use crate::execute::{Reply, Request};
 use crate::methods::InlineHead;
 use crate::trace::{Clockwork, CommandTrace};
 use cores::{Cores, Work};
+use crew::Crew;
 use order::Order;
 use pipe::Pipe;
 use saker_duty::Duty;
+use saker_engine::Job;
 use saker_flash::{Flash, MemCells, Pinned, PowerCut};
 use saker_link::Sqe;
 use saker_segment_store::{PageBuffer, Reads};
@@ -101,7 +104,7 @@ impl Drop for Timed {
             token.duty.rest();
             token.pages.iter_mut().for_each(Pinned::rest);
         }
-        self.background_pages.iter_mut().flatten().for_each(Pinned::rest);
+        self.crews.iter_mut().for_each(Crew::let_go);
     }
 }
 
@@ -113,17 +116,10 @@ enum Event {
     Core,
     /// A queue may be looked at again.
     Look,
-    /// A quantum of background work is over.
-    Quantum(u32),
+    /// A quantum of background work is over: of which namespace, and of which of its workers.
+    Quantum(u16, u16),
     /// A delayed write of a namespace may have its turn.
     Turn(u32),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Worker {
-    Idle,
-    /// Queued for a core, on it, or waiting for pages.
-    Busy,
 }
 
 /// The clock and the resources of a timed device.
@@ -143,11 +139,13 @@ pub struct Timed {
     free: Vec<Id>,
     /// Who waits for a batch, by the batch's place.
     waiting_reads: Vec<Option<Work>>,
-    background_pages: Vec<Option<Pinned>>,
     blocked: Vec<VecDeque<Id>>,
     /// By namespace: for when its next turn of a delayed write is an event.
     turns: Vec<Option<Instant>>,
-    workers: Vec<Worker>,
+    /// The workers of each namespace.
+    crews: Vec<Crew>,
+    /// Kept for its memory.
+    due: Vec<Job>,
     flushing: Vec<Id>,
     /// Quanta of background work since the last command was given up or something completed, while the host's file
     /// refuses pages.
@@ -171,10 +169,10 @@ impl Timed {
             tokens: Vec::new(),
             free: Vec::new(),
             waiting_reads: Vec::new(),
-            background_pages: (0..namespaces).map(|_| None).collect(),
             blocked: vec![VecDeque::new(); namespaces],
             turns: vec![None; namespaces],
-            workers: vec![Worker::Idle; namespaces],
+            crews: (0..namespaces).map(|_| Crew::new(costs.background_cores)).collect(),
+            due: Vec::new(),
             flushing: Vec::new(),
             quanta_while_held: 0,
             steps: 0,
@@ -190,7 +188,7 @@ impl Timed {
         let lane = match work {
             _ if self.cores.is_shared() => 0,
             Work::Command(id) => self.tokens[id as usize].as_ref().map_or(0, |token| token.lane),
-            Work::Background(n) => n as u64,
+            Work::Background { namespace, .. } => u64::from(namespace),
         };
         self.cores.enqueue(work, lane);
     }
@@ -325,7 +323,7 @@ impl Device<Timed> {
     fn on_event(&mut self, event: Event) {
         match event {
             Event::Core => self.start_on_cores(),
-            Event::Quantum(n) => self.after_quantum(n as usize),
+            Event::Quantum(n, worker) => self.after_quantum(n.into(), worker.into()),
             Event::Look => self.look_at_host(),
             Event::Turn(n) => self.on_turn(n as usize),
             Event::Step(id) => self.on_stage(id),
@@ -346,7 +344,7 @@ impl Device<Timed> {
         while let Some(work) = self.tempo.cores.take(self.tempo.now) {
             let (length, has_end) = match work {
                 Work::Command(id) => self.execute(id),
-                Work::Background(n) => self.quantum(n),
+                Work::Background { namespace, worker } => self.quantum(namespace.into(), worker.into()),
             };
             let t = &mut self.tempo;
             t.cores.occupy(t.now, length, has_end);

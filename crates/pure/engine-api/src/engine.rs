@@ -88,7 +88,18 @@ pub trait Engine: Clone + Debug + List + Scans + Groups + Hints + Inspect {
     /// Background work that is due. Cheap: asked after every command.
     fn job<M: SegmentStore>(&self, medium: &M) -> Option<Job>;
 
-    /// One quantum of a job; all I/O up to `finished` has finished. [`Job::UPKEEP`] is taken at any time.
+    /// The background work that is due, as jobs that may run side by side now: `visit` sees each once, in the order of their urgency.
+    /// Either [`Job::UPKEEP`] is among them and is the only one, or any of them may go on while others wait for pages. For drivers that
+    /// have several cores for an engine; without a body of its own an engine hands out one job.
+    ///
+    /// Such a driver runs each of them on one core at a time, and [`Job::UPKEEP`] while nothing else of the engine runs. When there is no
+    /// job, or none could do anything, it does [`Job::UPKEEP`]: only that finds out that nothing can be done.
+    fn jobs<M: SegmentStore>(&self, medium: &M, visit: &mut dyn FnMut(Job)) {
+        self.job(medium).into_iter().for_each(visit);
+    }
+
+    /// One quantum of a job; all I/O up to `finished` has finished. [`Job::UPKEEP`] is taken at any time. A job that is over, or was never
+    /// handed out, does nothing.
     fn background<M: SegmentStore, W: Meter>(
         &mut self,
         job: Job,

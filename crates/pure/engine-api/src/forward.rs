@@ -33,6 +33,7 @@ macro_rules! forward_engine {
                 looks fn is_flushed(tag: Tag, finished: Tag) -> bool;
                 changes fn completed<M: SegmentStore>(done: &Completion, medium: &mut M) -> ();
                 looks fn job<M: SegmentStore>(medium: &M) -> Option<Job>;
+                looks fn jobs<M: SegmentStore>(medium: &M, visit: &mut dyn FnMut(Job)) -> ();
                 changes fn background<M: SegmentStore, W: Meter>(
                     job: Job, finished: Tag, cx: &mut Context<'_, M, W>
                 ) -> Step<Background>;

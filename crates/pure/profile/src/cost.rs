@@ -74,7 +74,8 @@ pub struct Firmware {
     /// How commands get to the I/O cores: `shared`, `round_robin` or `by_key`.
     #[serde(default = "one_queue")]
     pub dispatch: Sourced<Dispatch>,
-    /// Cores for background work alone (collections, evictions, checkpoints); 0: it shares the I/O cores.
+    /// Cores for background work alone (collections, evictions, flushes, compactions, checkpoints); 0: it shares the I/O cores. From two on
+    /// the jobs that an engine hands out go on side by side, a core each.
     #[serde(default = "shared")]
     pub background_cores: Sourced<u32>,
     /// The device-CPU factor in percent: what a core does takes so much of the times that are stated here. 100 leaves them.

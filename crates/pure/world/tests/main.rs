@@ -1,6 +1,8 @@
 //! Host and device joined, in virtual time and without time. One program, so that it is linked once.
 
 mod contract;
+mod cores;
+mod cores_cut;
 mod counters;
 mod dispatch;
 mod fallback;

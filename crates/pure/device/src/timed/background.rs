@@ -1,26 +1,72 @@
-//! Background work of the namespaces: recovery, garbage collection, checkpoints, in quanta on the cores.
+//! Background work of the namespaces: recovery, garbage collection, checkpoints, in quanta on the cores. A namespace's workers
+//! ([`super::crew`]) do its jobs side by side.
 
 use super::cores::Work;
-use super::{Event, Id, Stage, Timed, Worker};
+use super::crew::Crew;
+use super::{Event, Id, Stage, Timed};
 use crate::device::Device;
 use crate::execute::kv_status;
 use crate::immediate::QUANTA_WHILE_HELD;
-use saker_engine::Background;
+use saker_engine::{Background, Job};
 use saker_segment_store::Step;
 use saker_sim::{Class, CpuMeter, Duration};
 
 impl Device<Timed> {
+    /// The jobs of a namespace's background work that its workers do now.
+    ///
+    /// # Panics
+    /// When there is no such namespace.
+    pub fn jobs_under_way(&self, namespace: usize) -> impl Iterator<Item = Job> {
+        self.tempo.crews[namespace].under_way()
+    }
+
+    /// Something is to be done in a namespace's background: its idle workers take what they can. One worker alone takes all there is.
     pub(super) fn start_worker(&mut self, n: usize) {
-        if std::mem::replace(&mut self.tempo.workers[n], Worker::Busy) == Worker::Idle {
-            self.tempo.enqueue(Work::Background(n));
-            let at = self.tempo.now;
-            self.tempo.events.push(at, Event::Core);
+        let crew = &self.tempo.crews[n];
+        if crew.is_alone() || self.namespaces[n].is_recovering() {
+            if crew.is_idle() {
+                self.begin_job(n, 0, Job::UPKEEP);
+            }
+            return;
+        }
+        if crew.is_full() {
+            return;
+        }
+        let mut due = std::mem::take(&mut self.tempo.due);
+        let owner = self.namespaces[n].owner();
+        let view = self.flash.view(owner, Class::Background);
+        self.namespaces[n].jobs(&view, &mut |job| due.push(job));
+        while let Some((worker, job)) = self.tempo.crews[n].next(&due) {
+            self.begin_job(n, worker, job);
+        }
+        due.clear();
+        self.tempo.due = due;
+    }
+
+    fn begin_job(&mut self, n: usize, worker: usize, job: Job) {
+        self.tempo.crews[n].begin(worker, job);
+        self.tempo.enqueue(Work::background(n, worker));
+        let at = self.tempo.now;
+        self.tempo.events.push(at, Event::Core);
+    }
+
+    /// A worker's job can do nothing now. When that is so of all, only the job that is all of them can tell what that means.
+    fn end_job(&mut self, n: usize, worker: usize) {
+        let crew = &mut self.tempo.crews[n];
+        let was_all = crew.rest(worker).is_upkeep();
+        let is_idle = crew.is_idle();
+        if was_all {
+            self.note_boot();
+            self.give_up_if_stuck(n);
+        } else if is_idle {
+            self.begin_job(n, 0, Job::UPKEEP);
         }
     }
 
-    /// One quantum of a namespace's background work, recovery included; returns how long the core is busy with it, and
+    /// One quantum of a worker of a namespace's background work, recovery included; returns how long the core is busy with it, and
     /// whether an event ends that.
-    pub(super) fn quantum(&mut self, n: usize) -> (Duration, bool) {
+    pub(super) fn quantum(&mut self, n: usize, worker: usize) -> (Duration, bool) {
+        let job = self.tempo.crews[n].job(worker);
         let mut meter = CpuMeter::new(self.tempo.costs.prices);
         let owner = self.namespaces[n].owner();
         let recovering = self.namespaces[n].is_recovering();
@@ -31,28 +77,27 @@ impl Device<Timed> {
         } else {
             // Time is what lets delayed writes pass here, not work.
             self.namespaces[n].let_pass(0);
-            self.namespaces[n].background(&mut view, &mut meter)
+            self.namespaces[n].background(job, &mut view, &mut meter)
         };
         // Held until what is needed now is held, and as long as the work is blocked: nothing is read twice for it.
-        let held = self.tempo.background_pages[n].take();
-        let is_blocked = matches!(step, Step::Blocked(_));
+        let held = self.tempo.crews[n].take_pages(worker);
+        let is_blocked = job.is_upkeep() && matches!(step, Step::Blocked(_));
         let length = meter.take();
         self.stats.copied_bytes += meter.copied_bytes();
         let at = self.tempo.now + length;
         let has_end = matches!(step, Step::Done(Background::Worked));
         match step {
             Step::Need(reads) => {
-                self.tempo.background_pages[n] = self.bring(Work::Background(n), &reads, Class::Background);
+                let pages = self.bring(Work::background(n, worker), &reads, Class::Background);
+                self.tempo.crews[n].hold(worker, pages);
             }
-            Step::Done(Background::Worked) => self.tempo.events.push(at, Event::Quantum(n as u32)),
-            Step::Done(Background::Idle | Background::Waiting) | Step::Blocked(_) => {
-                self.tempo.workers[n] = Worker::Idle;
-                self.note_boot();
-                self.give_up_if_stuck(n);
+            Step::Done(Background::Worked) => {
+                self.tempo.events.push(at, Event::Quantum(n as u16, worker as u16));
             }
+            Step::Done(Background::Idle | Background::Waiting) | Step::Blocked(_) => self.end_job(n, worker),
         }
         match held {
-            Some(pages) if is_blocked => self.tempo.background_pages[n] = Some(pages),
+            Some(pages) if is_blocked => self.tempo.crews[n].hold(worker, Some(pages)),
             Some(pages) => self.flash.unpin(pages),
             None => {}
         }
@@ -61,8 +106,8 @@ impl Device<Timed> {
     }
 
     /// A quantum is over: its effects count now. Go on, and let blocked commands try again.
-    pub(super) fn after_quantum(&mut self, n: usize) {
-        self.tempo.workers[n] = Worker::Idle;
+    pub(super) fn after_quantum(&mut self, n: usize, worker: usize) {
+        self.tempo.crews[n].rest(worker);
         self.look_at_turns(n);
         if self.flash.is_held() && self.flash.is_quiet() {
             self.tempo.quanta_while_held += 1;
@@ -114,7 +159,7 @@ impl Device<Timed> {
                 self.refuse(id, kv_status(no_room));
             }
         }
-        let all_idle = self.tempo.workers.iter().all(|w| *w == Worker::Idle);
+        let all_idle = self.tempo.crews.iter().all(Crew::is_idle);
         if !self.end_drains() && all_idle {
             self.give_up_drains();
         }

@@ -8,15 +8,25 @@ use saker_sim::{Class, Duration, Instant, Lanes};
 pub enum Work {
     /// A command.
     Command(u32),
-    /// A quantum of a namespace's background work.
-    Background(usize),
+    /// A quantum of a worker of a namespace's background work.
+    Background {
+        /// Which namespace.
+        namespace: u16,
+        /// Which of its workers.
+        worker: u16,
+    },
 }
 
 impl Work {
+    /// A quantum of a worker of a namespace.
+    pub fn background(namespace: usize, worker: usize) -> Self {
+        Self::Background { namespace: namespace as u16, worker: worker as u16 }
+    }
+
     fn class(self) -> Class {
         match self {
             Self::Command(_) => Class::Foreground,
-            Self::Background(_) => Class::Background,
+            Self::Background { .. } => Class::Background,
         }
     }
 }
@@ -157,7 +167,7 @@ mod tests {
 
     fn two_works(background: u32) -> Cores {
         let mut cores = Cores::new(1, background, Dispatch::Shared);
-        cores.enqueue(Work::Background(0), 0);
+        cores.enqueue(Work::background(0, 0), 0);
         cores.enqueue(Work::Command(7), 0);
         cores
     }
@@ -171,11 +181,11 @@ mod tests {
         let mut cores = two_works(1);
         assert_eq!(cores.take(at(0)), Some(Work::Command(7)));
         cores.occupy(at(0), Duration::from_nanos(50), false);
-        assert_eq!(cores.take(at(0)), Some(Work::Background(0)));
+        assert_eq!(cores.take(at(0)), Some(Work::background(0, 0)));
         cores.occupy(at(0), Duration::from_nanos(20), false);
-        cores.enqueue(Work::Background(0), 0);
+        cores.enqueue(Work::background(0, 0), 0);
         assert_eq!((cores.take(at(0)), cores.wake_at()), (None, Some(at(20))));
-        assert_eq!(cores.take(at(20)), Some(Work::Background(0)));
+        assert_eq!(cores.take(at(20)), Some(Work::background(0, 0)));
     }
 
     #[test]

@@ -90,6 +90,8 @@ pub trait DynEngine: Debug + Send {
     fn completed(&mut self, done: &Completion, medium: &mut dyn SegmentStore);
     /// [`Engine::job`].
     fn job(&self, medium: &dyn SegmentStore) -> Option<Job>;
+    /// [`Engine::jobs`].
+    fn jobs(&self, medium: &dyn SegmentStore, visit: &mut dyn FnMut(Job));
     /// [`Engine::background`].
     fn background(&mut self, job: Job, finished: Tag, cx: &mut DynContext<'_>) -> Step<Background>;
     /// [`Engine::write_condition`].
@@ -242,6 +244,10 @@ impl<E: Engine + Send + 'static> DynEngine for E {
 
     fn job(&self, medium: &dyn SegmentStore) -> Option<Job> {
         Engine::job(self, &Looked(medium))
+    }
+
+    fn jobs(&self, medium: &dyn SegmentStore, visit: &mut dyn FnMut(Job)) {
+        Engine::jobs(self, &Looked(medium), visit);
     }
 
     fn background(&mut self, job: Job, finished: Tag, cx: &mut DynContext<'_>) -> Step<Background> {

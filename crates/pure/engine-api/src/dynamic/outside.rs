@@ -98,6 +98,10 @@ impl Engine for Outside {
         self.0.job(medium)
     }
 
+    fn jobs<M: SegmentStore>(&self, medium: &M, visit: &mut dyn FnMut(Job)) {
+        self.0.jobs(medium, visit);
+    }
+
     fn background<M: SegmentStore, W: Meter>(
         &mut self,
         job: Job,

@@ -9,8 +9,8 @@ use saker_sim::Meter;
 
 /// Pieces that may change places.
 const FLUSH: u32 = 3;
-const MANIFEST: u32 = 4;
-const COMPACTION: u32 = 6;
+pub(super) const MANIFEST: u32 = 4;
+pub(super) const COMPACTION: u32 = 6;
 
 impl LsmStore {
     /// The pieces in the order of their urgency.
@@ -66,12 +66,12 @@ impl LsmStore {
         !self.must_merge() && (self.is_pressed(m) || self.upkeep.is_for_collections())
     }
 
-    fn must_merge(&self) -> bool {
+    pub(super) fn must_merge(&self) -> bool {
         let trigger = u64::from(self.config.level0_file_num_compaction_trigger.max(1));
         self.reveal.merges() || policy::runs(&self.config, self.own.levels.level(0).iter()) >= trigger
     }
 
-    fn collect_step<M: SegmentStore, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {
+    pub(super) fn collect_step<M: SegmentStore, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {
         if self.gc.is_some() { self.collect(m, w) } else { Step::Done(Ok(Background::Idle)) }
     }
 }

@@ -34,7 +34,7 @@ impl Units {
 }
 
 /// A job that is finished is work that was done.
-fn worked_if_idle(step: Piece) -> Piece {
+pub(super) fn worked_if_idle(step: Piece) -> Piece {
     match step {
         Step::Done(Ok(Background::Idle)) => Step::Done(Ok(Background::Worked)),
         step => step,
@@ -42,6 +42,13 @@ fn worked_if_idle(step: Piece) -> Piece {
 }
 
 impl Lsm {
+    /// A compaction begins, with a number that no other one has.
+    pub(super) fn begin(&mut self, job: Job) {
+        let is_free = |n: &u32| self.compactions.iter().all(|other| other.number() != *n);
+        let number = (0..).find(is_free).expect("there are few");
+        self.compactions.push(job.numbered(number).resting());
+    }
+
     /// The next step towards one level.
     pub(super) fn next_to_one_level(&self, config: &LsmConfig, page_bytes: u64) -> Option<Pick> {
         policy::pick_all(config, &self.levels, &self.cursors, page_bytes)
@@ -123,7 +130,7 @@ impl LsmStore {
     }
 
     /// Starts what is due while threads are free. True if tables went down a level, which is all a call does.
-    fn start_compactions(&mut self) -> bool {
+    pub(super) fn start_compactions(&mut self) -> bool {
         let page_bytes = u64::from(self.log.geometry().page_bytes);
         while self.own.compactions.len() < self.config.compaction_threads.max(1) as usize {
             let pick = if self.reveal.merges() {
@@ -148,15 +155,18 @@ impl LsmStore {
                     &self.own.compactions,
                 )
             };
-            let Some(pick) = pick else { return false };
+            let Some(pick) = pick else {
+                self.own.none_to_begin = true;
+                return false;
+            };
             if !pick.cuts.is_empty() {
-                self.own.compactions.push(Job::splitting(&pick));
+                self.own.begin(Job::splitting(&pick));
                 continue;
             }
             if self.move_down(&pick) {
                 return true;
             }
-            self.own.compactions.push(Job::compaction(&pick).resting());
+            self.own.begin(Job::compaction(&pick));
         }
         false
     }

@@ -41,6 +41,8 @@ pub struct Job {
     /// Tombstones of its key that hide nothing yet.
     tombstones: Vec<(Entry, Reason)>,
     duty: Duty,
+    /// Its number among compactions ([`super::Lsm::begin`]).
+    number: u32,
     /// Keys before which a table ends, the next one last.
     cuts: Vec<Key>,
 }
@@ -89,6 +91,7 @@ impl Job {
             last: None,
             tombstones: Vec::new(),
             duty: Duty::new("a merge is installed, or goes on later"),
+            number: 0,
             cuts: Vec::new(),
         }
     }
@@ -103,6 +106,16 @@ impl Job {
     pub fn taken(mut self) -> Self {
         self.duty.owe();
         self
+    }
+
+    /// A compaction with that number.
+    pub fn numbered(self, number: u32) -> Self {
+        Self { number, ..self }
+    }
+
+    /// The number of a compaction.
+    pub fn number(&self) -> u32 {
+        self.number
     }
 
     /// Whether it has a page to write or a table to end before it reads on.

@@ -93,8 +93,8 @@ impl LsmStore {
         if tables.is_empty() || !self.own.compactions.is_empty() {
             return;
         }
-        let job = Job::rewriting(self.own.levels.deepest(), tables).resting();
-        self.own.compactions.push(job);
+        let job = Job::rewriting(self.own.levels.deepest(), tables);
+        self.own.begin(job);
     }
 
     /// What tables that a manifest names keep is not known, unless it says that those of the deepest level keep

@@ -14,6 +14,7 @@ mod factory;
 mod input;
 mod inside;
 mod job;
+mod jobs;
 mod levels;
 mod lookup;
 mod manifest;
@@ -88,6 +89,8 @@ pub struct Lsm {
     flush: Option<Job>,
     /// Compactions on their way, at most one for each thread.
     compactions: Vec<Job>,
+    /// Since the tables changed last, no compaction was found that can begin beside those.
+    none_to_begin: bool,
     cursors: policy::Cursors,
     leaving: manifest::Leaving,
     sizes: space::Sizes,

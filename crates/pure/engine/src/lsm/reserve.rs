@@ -17,6 +17,9 @@
 //! | tables of tombstones | 0 | 1, 3 + M + T |
 //! | delete | 2, 4 | 1, 4 + M + T |
 //! | store | 2, 6 | 1, 5 + M + T |
+//!
+//! While jobs go on side by side (`jobs.rs`) a flush may be half done when merges go on, so what it takes is a claim of its own (F), and
+//! merges and collections leave F more: [`side_by_side`]. Each of several merges is a row then, beside the others; T is their sum.
 
 use crate::ordered::reserve::{
     APPEND_POINTS, DELETE_SEGMENTS, DELETE_SLOTS, LAST_RESORT_SEGMENTS, MOVE_SLOTS, PAGE_WORK_SLOTS,
@@ -112,7 +115,16 @@ pub const fn table(manifest: u32, merge: u32) -> [Activity; 10] {
     ]
 }
 
+/// The same while jobs go on side by side: a flush that takes `flush` segments, and two compactions that take `merge` each.
+pub const fn side_by_side(manifest: u32, flush: u32, merge: u32) -> [Activity; 11] {
+    let [tables, records, checkpoint, moves, one_flush, compaction, collection, tombstones, delete, store] =
+        table(manifest, merge);
+    let flush = Activity { segments: Claim::new(one_flush.segments.rank, flush), ..one_flush };
+    [tables, records, checkpoint, moves, flush, compaction, compaction, collection, tombstones, delete, store]
+}
+
 const TABLE: [Activity; 10] = table(0, 0);
+const SIDE_BY_SIDE: [Activity; 11] = side_by_side(0, 0, 0);
 
 /// What stores and groups leave, without M and T.
 pub const FOR_PAIRS: Reserve = leaves(&TABLE, STORE);
@@ -140,6 +152,8 @@ const _: () = {
         FOR_FLUSHES.segments == FOR_COPIES.segments,
         "flushes leave what manifests take, and what these leave"
     );
+    let beside = leaves(&SIDE_BY_SIDE, COMPACTION).segments;
+    assert!(beside <= FOR_MERGES.segments, "with F more merges leave enough while jobs go on side by side");
     let unused = TABLE[COLLECTION].segments.most + TABLE[TOMBSTONES].segments.most;
     assert!(LAST_RESORT_SEGMENTS == unused, "a delete takes them when neither goes on");
 };

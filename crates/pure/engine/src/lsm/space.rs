@@ -66,6 +66,7 @@ impl LsmStore {
     /// The tables have changed.
     pub(super) fn measure(&mut self) {
         self.own.sizes = self.measured();
+        self.own.none_to_begin = false;
     }
 
     /// They have, by a flush or a compaction: what writes have to expect is found out anew.

@@ -11,7 +11,7 @@ use crate::ordered::structure::{
     Buffers, Chores, Collected, Configured, Content, Found, Manifests, Rebuild, Room, Search, Structure,
     Tuned, Turn, Versions, Write,
 };
-use saker_engine_api::{KvError, Settings, Snapshot, WriteCondition};
+use saker_engine_api::{Job, KvError, Settings, Snapshot, WriteCondition};
 use saker_log::recover::Damage;
 use saker_segment_store::{PageAddr, Reads, SegmentId, SegmentStore, Step, Tag, ready};
 use saker_sim::{Digest, Meter};
@@ -279,6 +279,24 @@ impl Chores for Lsm {
         w: &mut W,
     ) -> Piece {
         store.piece(n, finished, m, w)
+    }
+
+    fn jobs<M: SegmentStore>(store: &LsmStore, m: &M, visit: &mut dyn FnMut(Job)) {
+        store.jobs_side_by_side(m, visit);
+    }
+
+    fn job_piece<M: SegmentStore, W: Meter>(store: &mut LsmStore, job: Job, m: &mut M, w: &mut W) -> Piece {
+        store.job_piece(job, m, w)
+    }
+
+    fn rest_piece<M: SegmentStore, W: Meter>(
+        store: &mut LsmStore,
+        n: u32,
+        finished: Tag,
+        m: &mut M,
+        w: &mut W,
+    ) -> Piece {
+        store.rest_piece(n, finished, m, w)
     }
 
     fn has_work(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use super::Store;
 use super::structure::Structure;
-use saker_engine_api::{Background, KvError};
+use saker_engine_api::{Background, Job, JobKind, KvError};
 use saker_log::SegmentState;
 use saker_segment_store::{Completion, Io, SegmentStore, Step, Stream, Tag};
 use saker_sim::Meter;
@@ -18,44 +18,17 @@ impl<S: Structure> Store<S> {
         m: &mut M,
         w: &mut W,
     ) -> Step<Background> {
-        self.upkeep.begin(S::is_short(self, m));
-        self.log.pump(finished, m);
-        S::begin(self, m);
-        if self.upkeep.error().is_some() {
+        if !self.begin_quantum(finished, m) {
             return Step::Done(Background::Idle);
         }
-        if self.log.has_failures() && self.gc.is_some_and(|gc| !gc.is_repair()) && self.log.must_evacuate() {
-            // Nothing is erased before failed pages are repaired.
-            self.gc = None;
-        }
-        if self.gc.is_none() {
-            self.start_collection(m);
-        }
-        if self.reveal_step(m) {
+        if self.begin_anew(m) {
             return Step::Done(Background::Worked);
         }
-        let mut waits = false;
-        // Who asked for pages goes on first: others would ask for theirs, and so send these away.
-        let asked = self.asked.take();
-        for piece in asked.into_iter().chain(0..=S::PIECES) {
-            match self.own_or_structures(piece, finished, m, w) {
-                Step::Done(Ok(Background::Worked)) => {
-                    self.upkeep.worked();
-                    self.reveal.rests_since = None;
-                    return Step::Done(Background::Worked);
-                }
-                Step::Done(Ok(Background::Waiting)) | Step::Blocked(_) => waits = true,
-                Step::Done(Ok(Background::Idle)) => {}
-                Step::Done(Err(e)) => {
-                    self.upkeep.fail(e);
-                    return Step::Done(Background::Idle);
-                }
-                Step::Need(reads) => {
-                    self.asked = Some(piece);
-                    return Step::Need(reads);
-                }
-            }
-        }
+        let waits = match self.first_of(Self::own_or_structures, finished, m, w) {
+            Step::Done(Background::Waiting) => true,
+            Step::Done(Background::Idle) if self.upkeep.error().is_none() => false,
+            done => return done,
+        };
         if self.rests(finished, m) && (self.want_manifest(m) || self.reveal_at_last(m)) {
             return Step::Done(Background::Worked);
         }
@@ -70,6 +43,99 @@ impl<S: Structure> Store<S> {
         Step::Done(if waits || outstanding { Background::Waiting } else { Background::Idle })
     }
 
+    /// A quantum of a job that others run beside. It leaves it to [`Self::quantum`] to find that nothing can be done: others may.
+    pub(super) fn quantum_beside<M: SegmentStore, W: Meter>(
+        &mut self,
+        job: Job,
+        finished: Tag,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Background> {
+        if !self.begin_quantum(finished, m) {
+            return Step::Done(Background::Idle);
+        }
+        if job.kind == JobKind::Rest {
+            return self.rest(finished, m, w);
+        }
+        match S::job_piece(self, job, m, w) {
+            Step::Done(Ok(Background::Worked)) => {
+                self.reveal.rests_since = None;
+                Step::Done(Background::Worked)
+            }
+            Step::Done(Ok(outcome)) => Step::Done(outcome),
+            Step::Done(Err(e)) => {
+                self.upkeep.fail(e);
+                Step::Done(Background::Idle)
+            }
+            Step::Need(reads) => Step::Need(reads),
+            Step::Blocked(_) => Step::Done(Background::Waiting),
+        }
+    }
+
+    /// What is due and has no job of its own.
+    fn rest<M: SegmentStore, W: Meter>(&mut self, finished: Tag, m: &mut M, w: &mut W) -> Step<Background> {
+        if self.begin_anew(m) {
+            return Step::Done(Background::Worked);
+        }
+        self.first_of(Self::own_or_rest, finished, m, w)
+    }
+
+    /// What every quantum begins with. Whether anything may be done.
+    fn begin_quantum<M: SegmentStore>(&mut self, finished: Tag, m: &mut M) -> bool {
+        self.upkeep.begin(S::is_short(self, m));
+        self.log.pump(finished, m);
+        S::begin(self, m);
+        if self.upkeep.error().is_some() {
+            return false;
+        }
+        if self.log.has_failures() && self.gc.is_some_and(|gc| !gc.is_repair()) && self.log.must_evacuate() {
+            // Nothing is erased before failed pages are repaired.
+            self.gc = None;
+        }
+        true
+    }
+
+    /// Begins a collection if one is due, and goes on finding out what is not needed. True if that did anything.
+    fn begin_anew<M: SegmentStore>(&mut self, m: &M) -> bool {
+        if self.gc.is_none() {
+            self.start_collection(m);
+        }
+        self.reveal_step(m)
+    }
+
+    /// The first of the pieces that does something, or needs pages for it. Otherwise, whether any waits; a failure is noted.
+    fn first_of<M: SegmentStore, W: Meter>(
+        &mut self,
+        piece_of: impl Fn(&mut Self, u32, Tag, &mut M, &mut W) -> Piece,
+        finished: Tag,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Background> {
+        let mut outcome = Background::Idle;
+        // Who asked for pages goes on first: others would ask for theirs, and so send these away.
+        let asked = self.asked.take();
+        for piece in asked.into_iter().chain(0..=S::PIECES) {
+            match piece_of(self, piece, finished, m, w) {
+                Step::Done(Ok(Background::Worked)) => {
+                    self.upkeep.worked();
+                    self.reveal.rests_since = None;
+                    return Step::Done(Background::Worked);
+                }
+                Step::Done(Ok(Background::Waiting)) | Step::Blocked(_) => outcome = Background::Waiting,
+                Step::Done(Ok(Background::Idle)) => {}
+                Step::Done(Err(e)) => {
+                    self.upkeep.fail(e);
+                    return Step::Done(Background::Idle);
+                }
+                Step::Need(reads) => {
+                    self.asked = Some(piece);
+                    return Step::Need(reads);
+                }
+            }
+        }
+        Step::Done(outcome)
+    }
+
     /// One of the structure's pieces; the last one is the store's own.
     fn own_or_structures<M: SegmentStore, W: Meter>(
         &mut self,
@@ -79,6 +145,17 @@ impl<S: Structure> Store<S> {
         w: &mut W,
     ) -> Piece {
         if n < S::PIECES { S::piece(self, n, finished, m, w) } else { self.walk_step(m, w) }
+    }
+
+    /// The same without what jobs of their own do.
+    fn own_or_rest<M: SegmentStore, W: Meter>(
+        &mut self,
+        n: u32,
+        finished: Tag,
+        m: &mut M,
+        w: &mut W,
+    ) -> Piece {
+        if n < S::PIECES { S::rest_piece(self, n, finished, m, w) } else { self.walk_step(m, w) }
     }
 
     /// Whether nothing else than segments is waited for: none is on its way to be free, nothing is to be repaired, and the page buffer, of

@@ -165,13 +165,22 @@ impl<S: Structure> Engine for Store<S> {
         Job::upkeep_if(self.has_debt(m))
     }
 
+    fn jobs<M: SegmentStore>(&self, m: &M, visit: &mut dyn FnMut(Job)) {
+        if self.has_debt(m) {
+            S::jobs(self, m, visit);
+        }
+    }
+
     fn background<M: SegmentStore, W: Meter>(
         &mut self,
-        _: Job,
+        job: Job,
         finished: Tag,
         cx: &mut Context<'_, M, W>,
     ) -> Step<Background> {
-        self.quantum(finished, cx.medium, cx.meter)
+        if job.is_upkeep() {
+            return self.quantum(finished, cx.medium, cx.meter);
+        }
+        self.quantum_beside(job, finished, cx.medium, cx.meter)
     }
 
     fn write_condition(&self) -> WriteCondition {

@@ -1,6 +1,7 @@
 //! Every engine of the registry passes the suites.
 
 mod groups;
+mod side_by_side;
 
 use saker_engine::EngineKind;
 use saker_engine_suite::Subject;

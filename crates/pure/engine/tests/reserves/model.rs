@@ -103,7 +103,7 @@ fn theft(rows: &[Row], by: &Row, (before, after): (u32, u32), held: &[u32]) -> O
     rows.iter().enumerate().find(robbed).map(|(_, a)| Fault::Theft(by.name, a.name))
 }
 
-const ROWS_MAX: usize = 10;
+const ROWS_MAX: usize = 11;
 /// Pieces that a store makes due.
 const DUE: u8 = 4;
 /// Work waits for a checkpoint that gives so much back.

@@ -26,6 +26,7 @@ const LOG_ROLES: [Role; 5] = [Repairs, Collects, Checkpoints, Takes, Takes];
 fn subjects() -> Vec<Subject> {
     let ftl = vec![Repairs, Repairs, Collects, Takes, Takes, Takes, Collects, Takes, Takes, Takes];
     let lsm = vec![Repairs, Repairs, Checkpoints, Works, Works, Works, Collects, Takes, Takes, Takes];
+    let jobs = vec![Repairs, Repairs, Checkpoints, Works, Works, Works, Works, Collects, Takes, Takes, Takes];
     let tree = vec![Repairs, Checkpoints, Works, Works, Collects, Takes, Takes, Takes, Takes, Repairs];
     let subject = |name, engines, table: &[Activity], roles: &[Role]| Subject {
         name,
@@ -39,6 +40,12 @@ fn subjects() -> Vec<Subject> {
         subject("hash FTL", &HASH_FTLS, &hash_ftl::reserve::TABLE, &ftl),
         subject("LSM store", &[EngineKind::LSM], &lsm::reserve::table(1, 1), &lsm),
         subject("LSM store, long merges", &[EngineKind::LSM], &lsm::reserve::table(2, 2), &lsm),
+        subject(
+            "LSM store, jobs side by side",
+            &[EngineKind::LSM],
+            &lsm::reserve::side_by_side(1, 2, 1),
+            &jobs,
+        ),
         subject("tree store", &[EngineKind::TREE], &tree::reserve::table(1, 1), &tree),
         subject("tree store, long merges", &[EngineKind::TREE], &tree::reserve::table(2, 2), &tree),
     ]

@@ -3,7 +3,7 @@
 mod batches;
 mod noted;
 mod space;
-mod stores;
+pub mod stores;
 mod suite;
 mod toy;
 mod views;

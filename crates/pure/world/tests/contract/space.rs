@@ -86,6 +86,23 @@ fn host_asked(kind: Kind, asked: &[(&'static str, u64)]) -> HostStore {
     HostStore::timed(&build, &job()).expect("connects")
 }
 
+/// A full store has the same room, and deletes make as much, when its jobs go on side by side.
+#[test]
+fn jobs_side_by_side_on_a_full_store() {
+    for min_blob_size in [0, 9, 14] {
+        let kind = (EngineKind::LSM, min_blob_size);
+        let disk = || {
+            let geometry = Geometry { page_bytes: 2048, oob_bytes: 96, segment_pages: 32, segments: 48 };
+            let mut build = build(kind, geometry, IN_DEVICE, false);
+            build.profile.firmware.background_cores.value = 4;
+            build.ask(&Settings::told(&[("compaction_threads", 3), ("max_write_buffer_number", 3)]));
+            DiskStore::timed(&build, &[job()], None).expect("connects")
+        };
+        keeps("disk", kind, batches_until_full(disk(), IN_DEVICE));
+        keeps("disk", kind, snapshot_while_collected(disk(), IN_DEVICE));
+    }
+}
+
 /// Where writes are delayed or stopped as soon as anything is to be merged, what is full is full as ever, and deletes make room.
 #[test]
 fn a_store_that_holds_writes_back_is_full_as_any_other() {

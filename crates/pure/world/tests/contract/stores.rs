@@ -84,6 +84,29 @@ fn delayed_and_stopped_writes() {
     }
 }
 
+/// Background jobs side by side, on cores of their own.
+#[test]
+fn jobs_side_by_side() {
+    for min_blob_size in [0, 14] {
+        let mut disk = kv(EngineKind::LSM);
+        disk.profile.firmware.background_cores.value = 4;
+        disk.ask(&side_by_side(min_blob_size));
+        judge("disk", STALLS, || DiskStore::timed(&disk, &[job()], None).expect("connects"));
+    }
+}
+
+/// Memtables and tables so small that several compactions are always due.
+pub fn side_by_side(min_blob_size: u64) -> Settings {
+    Settings::told(&[
+        ("compaction_threads", 3),
+        ("max_write_buffer_number", 4),
+        ("write_buffer_size", 4 << 10),
+        ("target_file_size_base", 2 << 10),
+        ("max_bytes_for_level_base", 8 << 10),
+        ("min_blob_size", min_blob_size),
+    ])
+}
+
 /// The LSM store with its longer values in the value log, with few there, and with none, in the device and at the host; its memtable is so
 /// small that tables are flushed and merged.
 #[test]

@@ -1,5 +1,6 @@
 //! Power cut, and the process killed, at any event of a history and of the recovery from it.
 
+use crate::contract::stores::side_by_side;
 use crate::stress::cells::{KEYS, key};
 use crate::stress::history::{History, Plan, list_all, read_all};
 use crate::stress::rig::{self, BLOCK, KV, Rig, power_on_or_damage};
@@ -248,6 +249,32 @@ fn hold_ordered(engine: EngineKind, capacitor: bool, end: End) {
     println!("{engine:?}, capacitor {capacitor}, {end:?}: {} events, {} cuts", tally.events, tally.cuts);
     assert_eq!(tally.violations, [""; 0], "{engine:?}, capacitor {capacitor}, {end:?}");
     assert!(tally.cuts > 100 && tally.second_cuts > 10, "{tally:?}");
+}
+
+/// The LSM store with its jobs side by side on four cores, with values in its tree and apart.
+#[test]
+fn jobs_side_by_side_lose_nothing_at_a_cut() {
+    for (capacitor, min_blob_size, end) in
+        [(true, 0, End::Cut), (false, 14, End::Cut), (true, 14, End::Killed), (false, 0, End::Killed)]
+    {
+        let plan = Campaign {
+            end,
+            stride: tier(89, 3),
+            recut: tier(50, 300),
+            recut_stride: 1,
+            block_commands: false,
+        };
+        let mut build = rig::roomy(capacitor, 3).with_engine(EngineKind::LSM);
+        build.profile.firmware.background_cores.value = 4;
+        build.ask(&side_by_side(min_blob_size));
+        let tally = campaign(&build, 3, 1500, plan);
+        println!(
+            "capacitor {capacitor}, {min_blob_size}, {end:?}: {} events, {} cuts",
+            tally.events, tally.cuts
+        );
+        assert_eq!(tally.violations, [""; 0], "capacitor {capacitor}, {min_blob_size}, {end:?}");
+        assert!(tally.cuts > 100 && tally.second_cuts > 10, "{tally:?}");
+    }
 }
 
 /// Every how many events of a hash FTL's history there is a cut in the check tier: recovery reads every page.

@@ -3,7 +3,8 @@
 use super::Configured;
 use crate::ordered::Store;
 use crate::ordered::background::Piece;
-use saker_segment_store::{PageAddr, SegmentStore, Tag};
+use saker_engine_api::{Background, Job};
+use saker_segment_store::{PageAddr, SegmentStore, Step, Tag};
 use saker_sim::Meter;
 
 /// Background work of the structure, in pieces.
@@ -22,6 +23,34 @@ pub trait Chores: Configured {
         m: &mut M,
         w: &mut W,
     ) -> Piece;
+
+    /// Jobs that may run side by side now; background work is due.
+    fn jobs<M: SegmentStore>(store: &Store<Self>, m: &M, visit: &mut dyn FnMut(Job)) {
+        let _ = (store, m);
+        visit(Job::UPKEEP);
+    }
+
+    /// A piece of a job of the structure's own, which may be over.
+    fn job_piece<M: SegmentStore, W: Meter>(
+        store: &mut Store<Self>,
+        job: Job,
+        m: &mut M,
+        w: &mut W,
+    ) -> Piece {
+        let _ = (store, job, m, w);
+        Step::Done(Ok(Background::Idle))
+    }
+
+    /// One of the pieces, without what jobs of their own do.
+    fn rest_piece<M: SegmentStore, W: Meter>(
+        store: &mut Store<Self>,
+        n: u32,
+        finished: Tag,
+        m: &mut M,
+        w: &mut W,
+    ) -> Piece {
+        Self::piece(store, n, finished, m, w)
+    }
 
     /// Whether it has work of its own.
     fn has_work(&self) -> bool;

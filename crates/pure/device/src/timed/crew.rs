@@ -1,0 +1,150 @@
+//! The workers of a namespace's background work: as many as background work has cores of its own, and one without. One alone does
+//! everything, in the engine's order. Several do the jobs that the engine hands out ([`saker_engine::Engine::jobs`]), each its own.
+
+use saker_engine::{Job, JobId, JobKind};
+use saker_flash::Pinned;
+
+#[derive(Debug)]
+struct Worker {
+    /// What it does, or did last.
+    job: Job,
+    /// It is queued for a core, on it, or waits for pages.
+    is_busy: bool,
+    /// Pages that were brought for it.
+    pages: Option<Pinned>,
+}
+
+/// The workers of a namespace.
+#[derive(Debug)]
+pub struct Crew {
+    workers: Vec<Worker>,
+    /// The job that was taken last: the next one's turn follows.
+    last: JobId,
+}
+
+impl Crew {
+    /// Idle ones for so many cores.
+    pub fn new(background_cores: u32) -> Self {
+        let idle = |_| Worker { job: Job::UPKEEP, is_busy: false, pages: None };
+        Self { workers: (0..background_cores.max(1)).map(idle).collect(), last: Job::UPKEEP.id }
+    }
+
+    /// Whether there is only one.
+    pub fn is_alone(&self) -> bool {
+        self.workers.len() == 1
+    }
+
+    /// Whether nobody does anything.
+    pub fn is_idle(&self) -> bool {
+        self.workers.iter().all(|worker| !worker.is_busy)
+    }
+
+    /// Whether everybody does something.
+    pub fn is_full(&self) -> bool {
+        self.workers.iter().all(|worker| worker.is_busy)
+    }
+
+    /// What a worker does.
+    pub fn job(&self, worker: usize) -> Job {
+        self.workers[worker].job
+    }
+
+    /// What workers do.
+    pub fn under_way(&self) -> impl Iterator<Item = Job> {
+        self.workers.iter().filter(|worker| worker.is_busy).map(|worker| worker.job)
+    }
+
+    /// A worker takes a job.
+    pub fn begin(&mut self, worker: usize, job: Job) {
+        let worker = &mut self.workers[worker];
+        debug_assert!(!worker.is_busy, "a worker does one job at a time");
+        (worker.job, worker.is_busy) = (job, true);
+    }
+
+    /// A worker's quantum is over, or it could do nothing. What it did.
+    pub fn rest(&mut self, worker: usize) -> Job {
+        self.workers[worker].is_busy = false;
+        self.workers[worker].job
+    }
+
+    /// Pages that a worker held.
+    pub fn take_pages(&mut self, worker: usize) -> Option<Pinned> {
+        self.workers[worker].pages.take()
+    }
+
+    /// A worker holds these pages.
+    pub fn hold(&mut self, worker: usize, pages: Option<Pinned>) {
+        self.workers[worker].pages = pages;
+    }
+
+    /// Power goes: nobody lets go of pages.
+    #[cfg(debug_assertions)]
+    pub fn let_go(&mut self) {
+        self.workers.iter_mut().filter_map(|worker| worker.pages.as_mut()).for_each(Pinned::rest);
+    }
+
+    /// An idle worker, and which of the jobs that are due it is to begin. Each is one worker's. The flush goes first, for writes wait for
+    /// it; the others take turns by their names. The job that is all of them is nobody's while another one is somebody's.
+    pub fn next(&mut self, due: &[Job]) -> Option<(usize, Job)> {
+        let idle = self.workers.iter().position(|worker| !worker.is_busy)?;
+        if due.first().is_none_or(|job| job.is_upkeep()) {
+            return self.is_idle().then_some((idle, Job::UPKEEP));
+        }
+        let is_taken = |id| self.workers.iter().any(|worker| worker.is_busy && worker.job.id == id);
+        if is_taken(Job::UPKEEP.id) {
+            return None;
+        }
+        let free = || due.iter().filter(|job| !is_taken(job.id));
+        let flush = free().find(|job| job.kind == JobKind::Flush);
+        let behind = || free().filter(|job| job.id > self.last).min_by_key(|job| job.id);
+        let job = *flush.or_else(behind).or_else(|| free().min_by_key(|job| job.id))?;
+        self.last = job.id;
+        Some((idle, job))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DUE: [Job; 4] = [Job::FLUSH, Job::compaction(0), Job::compaction(1), Job::REST];
+
+    fn taken(crew: &mut Crew, due: &[Job]) -> Vec<(usize, Job)> {
+        let next = |crew: &mut Crew| {
+            let (worker, job) = crew.next(due)?;
+            crew.begin(worker, job);
+            Some((worker, job))
+        };
+        std::iter::from_fn(|| next(crew)).collect()
+    }
+
+    #[test]
+    fn each_job_is_one_workers_and_all_have_their_turn() {
+        let mut crew = Crew::new(2);
+        assert_eq!(taken(&mut crew, &DUE), [(0, Job::FLUSH), (1, Job::compaction(0))]);
+        assert!(crew.is_full());
+        crew.rest(1);
+        assert_eq!(taken(&mut crew, &DUE), [(1, Job::compaction(1))], "the other is not left out");
+        crew.rest(1);
+        assert_eq!(taken(&mut crew, &DUE), [(1, Job::REST)]);
+        (0..2).for_each(|worker| _ = crew.rest(worker));
+        assert_eq!(taken(&mut crew, &DUE), [(0, Job::FLUSH), (1, Job::compaction(0))]);
+    }
+
+    #[test]
+    fn more_workers_than_jobs_leave_some_idle() {
+        let mut crew = Crew::new(8);
+        assert_eq!(taken(&mut crew, &DUE).len(), DUE.len());
+        assert!(!crew.is_full() && !crew.is_idle());
+    }
+
+    #[test]
+    fn nothing_goes_beside_the_job_that_is_all_of_them() {
+        let mut crew = Crew::new(2);
+        assert_eq!(taken(&mut crew, &[]), [(0, Job::UPKEEP)], "nothing is due: it finds out what that means");
+        assert_eq!(taken(&mut crew, &DUE), []);
+        crew.rest(0);
+        assert_eq!(taken(&mut crew, &[Job::FLUSH]), [(0, Job::FLUSH)]);
+        assert_eq!(taken(&mut crew, &[Job::UPKEEP]), []);
+    }
+}

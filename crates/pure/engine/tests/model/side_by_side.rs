@@ -1,0 +1,96 @@
+//! The LSM store with its jobs side by side: all suites, with values in the tree and apart, and power cuts while a flush and
+//! compactions are under way.
+
+use crate::model::with_values;
+use saker_engine::Condition;
+use saker_engine_suite::contract::key;
+use saker_engine_suite::cuts::{finds, survives};
+use saker_engine_suite::setup::TIMED;
+use saker_engine_suite::{Bench, Setup, Subject, scale};
+use saker_flash::FaultPlan;
+use saker_segment_store::PowerHistory;
+use saker_sim::Seed;
+use std::cell::Cell;
+
+type Asked = &'static [(&'static str, &'static str)];
+
+const APART: Asked = &[("compaction_threads", "3"), ("max_write_buffer_number", "4")];
+const INSIDE: Asked =
+    &[("compaction_threads", "3"), ("max_write_buffer_number", "4"), ("min_blob_size", "64")];
+
+const fn side_by_side(settings: Asked, workers: u32) -> Subject {
+    Subject { workers, ..with_values(settings) }
+}
+
+saker_engine_suite::tests!(apart, side_by_side(APART, 5));
+saker_engine_suite::tests!(inside, side_by_side(INSIDE, 4));
+saker_engine_suite::tests!(two_workers, side_by_side(&[], 2));
+
+/// Tables of two pages and a first level of four, so that there is always something to be merged.
+const BUSY: [Asked; 2] = [
+    &[
+        ("compaction_threads", "4"),
+        ("max_write_buffer_number", "4"),
+        ("write_buffer_size", "1024"),
+        ("target_file_size_base", "1024"),
+        ("max_bytes_for_level_base", "2048"),
+    ],
+    &[
+        ("compaction_threads", "4"),
+        ("max_write_buffer_number", "4"),
+        ("write_buffer_size", "4096"),
+        ("target_file_size_base", "2048"),
+        ("max_bytes_for_level_base", "8192"),
+        ("min_blob_size", "unlimited"),
+    ],
+];
+const KEYS: u64 = 400;
+
+thread_local! {
+    /// Cuts that met a flush and so many compactions.
+    static MET: Cell<[u64; 5]> = const { Cell::new([0; 5]) };
+}
+
+fn cut_beside_a_flush(bench: &Bench) {
+    let together = bench.together;
+    if !together.flush || together.compactions < 2 {
+        return;
+    }
+    let mut met = MET.get();
+    met[together.compactions.min(4)] += 1;
+    MET.set(met);
+    // Each costs a recovery.
+    if met.iter().sum::<u64>() % 5 == 1 {
+        let ring_kept = bench.setup.config.ring_lasts;
+        survives(bench, PowerHistory::Cut { ring_kept });
+    }
+}
+
+#[test]
+fn power_is_cut_while_a_flush_and_compactions_are_under_way() {
+    for (n, settings) in BUSY.into_iter().enumerate() {
+        for seed in saker_testing::seeds(scale(2)) {
+            let subject = Subject { segments: 200, ..side_by_side(settings, 6) };
+            let setup =
+                Setup { timings: Some(TIMED), digests: false, ..Setup::small(subject, seed % 2 == 0) };
+            let (mut bench, mut rng) = (setup.start(FaultPlan::default()), Seed(seed).rng());
+            MET.set([0; 5]);
+            bench.watch = Some(cut_beside_a_flush);
+            for _ in 0..1500 {
+                let k = key(&mut rng, KEYS);
+                if rng.below(10) < 8 {
+                    let value = vec![rng.below(256) as u8; rng.below(120) as usize];
+                    assert_eq!(bench.put(&k, &value, Condition::Always), Ok(()));
+                } else {
+                    let is_there = bench.expected.now(&k).is_some();
+                    assert_eq!(bench.delete(&k).is_ok(), is_there);
+                }
+            }
+            bench.watch = None;
+            finds(&mut bench);
+            let met = MET.get();
+            println!("{n}, seed {seed}: events beside a flush, by compactions: {met:?}");
+            assert!(met[2..].iter().sum::<u64>() > 20, "seed {seed}: {met:?}");
+        }
+    }
+}
