@@ -21,6 +21,7 @@ pub mod reproduce;
 pub mod scan;
 pub mod serve;
 pub mod set;
+pub mod txn;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -102,6 +103,8 @@ pub enum Command {
     Delete(delete::DeleteArgs),
     /// Tell whether there is a key
     Exists(exists::ExistsArgs),
+    /// Run the operations of a script as one transaction
+    Txn(txn::TxnArgs),
     /// List keys
     List(list::ListArgs),
     /// Show keys and values, a range of them if asked

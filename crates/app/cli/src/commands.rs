@@ -22,6 +22,7 @@ pub mod scan;
 pub mod serve;
 pub mod set;
 mod target;
+pub mod txn;
 mod walk;
 
 use crate::error::CliError;

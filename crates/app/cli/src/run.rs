@@ -56,6 +56,7 @@ pub fn execute(command: Command, cx: &mut Context<'_, '_>) -> Result<Exit, CliEr
         Command::Get(a) => c::get::run(&a, cx),
         Command::Delete(a) => c::delete::run(&a, cx),
         Command::Exists(a) => c::exists::run(&a, cx),
+        Command::Txn(a) => c::txn::run(&a, cx),
         Command::List(a) => c::list::run(&a, cx),
         Command::Scan(a) => c::scan::run(&a, cx),
         Command::Load(a) => c::load::run(&a, cx),

@@ -41,6 +41,26 @@ pub struct Range<'a> {
     pub reverse: bool,
 }
 
+/// An operation of a transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Reads a pair.
+    Get(Vec<u8>),
+    /// Stores a pair.
+    Put(Vec<u8>, Vec<u8>),
+    /// Removes a pair, if it is there.
+    Delete(Vec<u8>),
+    /// There is no such pair.
+    RequireAbsent(Vec<u8>),
+    /// There is such a pair.
+    RequirePresent(Vec<u8>),
+    /// It has that value.
+    RequireValue(Vec<u8>, Vec<u8>),
+}
+
+/// A key that was read, and its value if there is such a pair.
+pub type Read = (Vec<u8>, Option<Vec<u8>>);
+
 /// A key-value device, opened. The program has one; tests have others, because no real device shows on demand an order of
 /// its own, a key that vanishes, or what was flushed and closed.
 ///
@@ -78,6 +98,12 @@ pub trait Store {
     fn scan(&mut self, range: &Range<'_>, goes_on: GoesOn<'_>, visit: Visit<'_>) -> Answer<bool> {
         let _ = (range, goes_on, visit);
         Ok(false)
+    }
+
+    /// Carries all of them out or nothing; what was read, in order.
+    fn transact(&mut self, steps: &[Step]) -> Answer<Vec<Read>> {
+        let _ = steps;
+        Err(CliError::failed("the device has no transactions", "use one that has"))
     }
 
     /// Returns when everything completed so far survives a power cut.

@@ -155,7 +155,10 @@ impl Bench {
     }
 
     /// Calls until it is done. `None`: power went.
-    fn until_done<T>(&mut self, mut op: impl FnMut(&mut AnyEngine, &mut Flash) -> Step<T>) -> Option<T> {
+    pub(crate) fn until_done<T>(
+        &mut self,
+        mut op: impl FnMut(&mut AnyEngine, &mut Flash) -> Step<T>,
+    ) -> Option<T> {
         let mut held: Option<Pinned> = None;
         for _ in 0..TRIES_MAX {
             let step = op(&mut self.store, &mut self.flash);
@@ -177,7 +180,7 @@ impl Bench {
     }
 
     /// After an operation: what has completed, and background work that is due.
-    fn after(&mut self) {
+    pub(crate) fn after(&mut self) {
         self.seen();
         self.settle();
         if self.store.job(&self.flash.view(OWNER, Class::Foreground)).is_some() {
@@ -206,7 +209,7 @@ impl Bench {
         done.expect("power is on")
     }
 
-    fn note(&mut self, key: &[u8], value: Option<&[u8]>, is_done: bool) {
+    pub(crate) fn note(&mut self, key: &[u8], value: Option<&[u8]>, is_done: bool) {
         if is_done && self.setup.remembers {
             self.expected.wrote(key, value, self.setup.config.ring_lasts);
         }

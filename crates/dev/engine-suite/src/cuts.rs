@@ -19,6 +19,11 @@ const OPERATIONS: u64 = 3000;
 /// Asserts that a copy of the bench from which power is taken now comes back with everything that it must have. On its way back
 /// power goes once more.
 pub fn survives(bench: &Bench, history: PowerHistory) {
+    survivor(bench, history);
+}
+
+/// The same; the copy.
+pub(crate) fn survivor(bench: &Bench, history: PowerHistory) -> Bench {
     let mut rng = Seed(bench.store.digest()).rng();
     let mut fork = bench.clone();
     fork.watch = None;
@@ -38,6 +43,7 @@ pub fn survives(bench: &Bench, history: PowerHistory) {
     }
     fork.restart(history, rng.next_u64());
     finds(&mut fork);
+    fork
 }
 
 /// Asserts that every key has a value that it may have, and that no others are listed.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`contract`] | answer as a map does, with power cycles of every kind and failing programs between; blocked changes nothing |
 //! | [`groups`] | the same for groups, its own or carried out one by one |
+//! | [`transactions`] | do all of a transaction or nothing, at power cuts, when full, and beside snapshots; or refuse by name |
 //! | [`outside`] | behave behind a trait object as it does directly; refuse by name what it lacks |
 //! | [`cuts`] | lose nothing when power is cut at any event, and once more while it recovers |
 //! | [`full`], [`long`] | refuse when it is full, and take as many pairs again when they are gone |
@@ -30,6 +31,7 @@ pub mod outside;
 pub mod setup;
 pub mod side_by_side;
 mod tests;
+pub mod transactions;
 
 pub use bench::Bench;
 pub use expected::Expected;

@@ -15,7 +15,7 @@ use std::ops::Bound;
 
 impl Bench {
     /// The same bench with its engine, and what recovers it, behind trait objects.
-    fn outside(mut self) -> Self {
+    pub(crate) fn outside(mut self) -> Self {
         self.setup.is_outside = true;
         self.store = AnyEngine::other(self.store);
         self
@@ -158,6 +158,7 @@ fn refused(bench: &mut Bench) -> Vec<Capability> {
     refused.extend(empty.err().map(|Unsupported(what)| what));
     let retuned = store.retune(&Settings::NONE, cx.medium);
     refused.extend(retuned.err().map(|Unsupported(what)| what));
+    refused.extend(unsupported(&store.version(b"key", cx)));
     refused
 }
 

@@ -15,6 +15,12 @@ macro_rules! tests {
                 groups: grouped_mixed_and_single_execution_leave_the_same_pairs, groups_without_a_capacitor,
                     groups_with_failing_programs, a_refused_group_changes_nothing, members_fail_alone,
                     a_store_without_groups_of_its_own_is_filled_pair_by_pair, a_store_filled_by_groups;
+                transactions: transactions_with_a_capacitor, transactions_without_a_capacitor,
+                    transactions_with_failing_programs, a_refused_transaction_changes_nothing,
+                    conditions_and_reads_see_what_was_before, kills_leave_transactions_whole,
+                    power_cuts_leave_transactions_whole, power_cuts_that_take_the_ring_leave_transactions_whole,
+                    a_full_store_refuses_a_transaction_as_a_whole, a_snapshot_sees_a_transaction_whole,
+                    transactions_behind_a_trait_object_are_the_same;
                 outside: an_engine_behind_a_trait_object_is_the_same_engine,
                     a_source_behind_a_trait_object_says_what_is_wrong_with_its_payload, what_an_engine_lacks_it_refuses_by_name;
                 cuts: kills_at_any_event, power_cuts_at_any_event, power_cuts_that_take_the_ring, kills_without_a_capacitor;

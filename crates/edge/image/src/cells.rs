@@ -384,6 +384,11 @@ impl Cells for FileCells {
         self.sync_failed.is_some()
     }
 
+    /// Each open for writing raises the header's generation before anything else happens.
+    fn power_ons(&self) -> u64 {
+        self.header.generation
+    }
+
     fn history(&self) -> PowerHistory {
         self.history
     }

@@ -8,8 +8,10 @@ mod many;
 mod pairs;
 mod ranges;
 mod settings;
+mod transactions;
 
 pub use ranges::Keys;
+pub use transactions::Transaction;
 
 use cache::KvCache;
 
@@ -45,6 +47,8 @@ pub struct Kv {
     connection: Connection,
     profile: String,
     nsid: u32,
+    /// The namespace is known to have transactions.
+    transactions: bool,
 }
 
 impl Kv {
@@ -76,7 +80,7 @@ impl Kv {
         client.queue_mut().set_transfer(url.transfer.clone(), methods);
         client.set_group_salt(tcp::salt());
         let cache = KvCache::new(url.cache.unwrap_or_default());
-        Ok(Self { store: KvStoreClient::new(client), cache, connection, profile, nsid })
+        Ok(Self { store: KvStoreClient::new(client), cache, connection, profile, nsid, transactions: false })
     }
 
     /// Erases the namespace: everything is gone or, if power fails before that is certain, everything is there. When this

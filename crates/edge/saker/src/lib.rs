@@ -21,7 +21,7 @@ pub use create::{CreatedImage, ImagePlan, NamespacePlan, create_image, new_uuid}
 pub use device::records::device_config;
 pub use device::{build_device, close_device};
 pub use error::{Error, PlanError};
-pub use kv::{Keys, Kv};
+pub use kv::{Keys, Kv, Transaction};
 pub use kv_cache::{KvCache, KvCacheStats};
 pub use profiles::profile_named;
 pub use raw::Raw;
@@ -34,7 +34,7 @@ pub use saker_engine::write_gate::{Held, Hold, Period, Stalls, WriteControl};
 #[doc(inline)]
 pub use saker_engine::{WriteCondition, WriteStallCause};
 #[doc(inline)]
-pub use saker_host::group::{Form, Op};
+pub use saker_host::group::{Form, Op, PairVersion};
 #[doc(inline)]
 pub use saker_host::retention::{RetentionOptions, RetentionOrder};
 #[doc(inline)]
@@ -42,7 +42,7 @@ pub use saker_host::session::SyncError;
 #[doc(inline)]
 pub use saker_host::{
     CacheOptions, CachePolicy, CacheStats, DeviceIterator, GroupBuilder, GroupStats, HostError, KeyRange,
-    KvError, PairBatch, ScanOptions, ScanOrder, WriteBatch,
+    KvError, PairBatch, Require, ScanOptions, ScanOrder, Versioned, WriteBatch,
 };
 pub use saker_image as image;
 #[doc(inline)]

@@ -23,3 +23,5 @@ mod sessions;
 mod settings;
 mod sigkill;
 mod support;
+mod transactions;
+mod transfer_kill;

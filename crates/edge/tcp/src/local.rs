@@ -165,8 +165,12 @@ fn kept(submitted: Result<Ticket, Returned>, command: &mut IoCommand) -> Result<
 fn on_the_network(available: &Available) -> Option<Capabilities> {
     let prefetches = available.methods.prefetch_groups();
     let iterators = available.methods.iterators();
-    let methods =
-        Methods::default().with_groups(true).with_prefetch_groups(prefetches).with_iterators(iterators);
+    let methods = Methods::default()
+        .with_groups(true)
+        .with_prefetch_groups(prefetches)
+        .with_iterators(iterators)
+        .with_transactions(available.methods.transactions())
+        .with_long_keys_in_transactions(available.methods.long_keys_in_transactions());
     let page = Capabilities::new(methods, 0, 0, 0).with_group_bytes(available.group_bytes_max);
     available.methods.groups().then_some(page)
 }

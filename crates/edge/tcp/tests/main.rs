@@ -3,3 +3,6 @@
 mod examples;
 mod format_kill;
 mod loopback;
+mod transfer_kill;
+#[path = "../../saker/tests/support/transfers.rs"]
+mod transfers;

@@ -3,71 +3,38 @@
 mod answers;
 mod bulk;
 mod gather;
+mod kept;
 mod keys;
 mod long;
 mod singly;
 mod source;
+mod transaction;
 
 use crate::answer::{Outcome, Reach, Reply, Timing, kv_status};
 use crate::config::TRANSFER_BYTES_MAX;
 use crate::transfer::{Aside, Pieces};
 use answers::{Failing, Failures, Told};
 use gather::Vector;
+pub use kept::{Kept, Life};
 use saker_engine::{
-    Answers, AnyEngine, Capability, Context, Engine, GroupError, GroupSource, Groups, Hints, SourceError,
+    Answers, AnyEngine, Capability, Context, Engine, GroupError, GroupFlags, GroupSource, Groups, Hints,
+    SourceError,
 };
 use saker_link::{Sqe, Traffic};
 use saker_long_keys::{NarrowDigest, device_key};
-use saker_nvme::group::{Form, GroupCommand, GroupId, Malformed, Op, parse};
+use saker_nvme::group::{Form, GroupCommand, GroupId, GroupMode, Malformed, Op, parse};
+use saker_nvme::vendor_specific::Methods;
 use saker_nvme::{Key, Status};
 use saker_profile::TimedOp;
 use saker_segment_store::{Reads, SegmentStore, Step};
 use saker_sim::{Meter, Unit};
 use source::{Fault, GroupReach, HostGroup, plain};
-use std::collections::VecDeque;
-
-/// Results kept for hosts that have not fetched them, by number and in bytes: the oldest go first.
-const KEPT_MAX: usize = 256;
-const KEPT_BYTES_MAX: usize = 16 << 20;
-
-/// Results by identification, of one namespace. They are in DRAM: a power cycle loses them.
-#[derive(Clone, Debug, Default)]
-pub struct Kept {
-    results: VecDeque<(GroupId, Vec<u8>)>,
-    bytes: usize,
-}
-
-impl Kept {
-    fn keep(&mut self, id: GroupId, results: Vec<u8>) {
-        self.take(&id);
-        self.bytes += results.len();
-        self.results.push_back((id, results));
-        while self.results.len() > KEPT_MAX || self.bytes > KEPT_BYTES_MAX {
-            let Some((_, dropped)) = self.results.pop_front() else { break };
-            self.bytes -= dropped.len();
-        }
-    }
-
-    fn position(&self, id: &GroupId) -> Option<usize> {
-        self.results.iter().position(|(kept, _)| kept == id)
-    }
-
-    fn take(&mut self, id: &GroupId) {
-        if let Some((_, taken)) = self.position(id).and_then(|n| self.results.remove(n)) {
-            self.bytes -= taken.len();
-        }
-    }
-
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        *self = Self::default();
-    }
-}
 
 /// A group command on its way.
 #[derive(Clone, Debug)]
 pub struct GroupRequest {
     command: GroupCommand,
+    mode: GroupMode,
     pieces: Pieces,
     /// The payload, once it was needed aside from its landing.
     staged: Option<Vec<u8>>,
@@ -81,6 +48,8 @@ pub struct GroupRequest {
     bulk: bulk::Progress,
     /// Over an engine without groups.
     singly: Option<Box<singly::Progress>>,
+    /// Of a transaction of stores: it has to be looked at member by member.
+    is_judged: bool,
 }
 
 impl GroupRequest {
@@ -88,8 +57,12 @@ impl GroupRequest {
     ///
     /// # Errors
     /// As for [`GroupCommand`]; 02h for more data than a command can move.
-    pub fn decode(sqe: &Sqe, space: &saker_link::DmaSpace) -> Result<Self, Status> {
-        let command = GroupCommand::decode(sqe)?;
+    pub fn decode(sqe: &Sqe, methods: Methods, space: &saker_link::DmaSpace) -> Result<Self, Status> {
+        let (command, mode) = if methods.transactions() {
+            GroupCommand::decode_with_mode(sqe)?
+        } else {
+            (GroupCommand::decode(sqe)?, GroupMode::PLAIN)
+        };
         if command.data_bytes() > TRANSFER_BYTES_MAX {
             return Err(Status::INVALID_FIELD);
         }
@@ -101,6 +74,7 @@ impl GroupRequest {
         let (staged, has_long_keys) = (None, false);
         Ok(Self {
             command,
+            mode,
             pieces,
             staged,
             has_long_keys,
@@ -108,6 +82,7 @@ impl GroupRequest {
             vector,
             bulk: bulk::Progress::default(),
             singly: None,
+            is_judged: false,
         })
     }
 
@@ -182,6 +157,9 @@ impl GroupRequest {
         w: &mut W,
     ) -> Outcome {
         let reach = GroupReach { reach, long_keys };
+        if self.mode.is_transaction {
+            return self.transact(store, kept, reach, m, w);
+        }
         match self.command {
             GroupCommand::OneWay { id, form, bytes } => match id {
                 None => self.carry_out_untold(form, bytes, store, reach, m, w),
@@ -253,7 +231,8 @@ impl GroupRequest {
     ) -> Outcome {
         let Self { pieces, staged, has_long_keys, pages, .. } = self;
         let long_keys = reach.long_keys;
-        let mut source = HostGroup { reach, pieces, bytes, form, staged };
+        let flags = GroupFlags::NONE;
+        let mut source = HostGroup { reach, pieces, bytes, form, staged, flags };
         let step = if *has_long_keys {
             None
         } else {
@@ -371,6 +350,7 @@ fn refusal(refused: GroupError<Malformed>) -> Reply {
         GroupError::TooLong => (Status::INVALID_FIELD, 0),
         GroupError::CapacityExceeded => (Status::CAPACITY_EXCEEDED, 0),
         GroupError::Transfer => (Status::DATA_TRANSFER_ERROR, 0),
+        GroupError::Member(n, e) => (kv_status(e), n),
         GroupError::Unsupported(_) => (Status::INVALID_FIELD, 0),
     };
     Reply { dw0: at, ..Reply::status(status) }

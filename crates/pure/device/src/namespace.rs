@@ -72,7 +72,7 @@ impl Namespace {
             store: Store::Damaged(Damage::Checkpoint { owner, what: String::new() }),
             error_on_delete: false,
             usable: true,
-            kept: Kept::default(),
+            kept: Kept::after(flash.media().power_ons()),
             iterators: Iterators::default(),
             erasures: 0,
             long_keys: None,

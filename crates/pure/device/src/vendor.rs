@@ -89,7 +89,7 @@ impl<T> Device<T> {
         if !is_kv || !is_known(self.config.methods, sqe.opcode) {
             return Err(Status::INVALID_OPCODE);
         }
-        let request = GroupRequest::decode(sqe, &self.host.space)?;
+        let request = GroupRequest::decode(sqe, self.config.methods, &self.host.space)?;
         Ok(Request::Group(Box::new(request)))
     }
 

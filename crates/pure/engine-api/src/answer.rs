@@ -9,6 +9,16 @@ impl Version {
     pub const NONE: Self = Self(0);
 }
 
+/// Names what an engine has under a key, in this life of the engine: no two writes have the same. A collection that moves a pair
+/// may change it; nothing else does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PairVersion(pub u128);
+
+impl PairVersion {
+    /// One that no pair has.
+    pub const NEVER: Self = Self(u128::MAX);
+}
+
 /// Names a put that was accepted and has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Token(pub u64);

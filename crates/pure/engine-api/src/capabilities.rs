@@ -27,11 +27,14 @@ pub enum Capability {
     Reset,
     /// Settings of [`Phase::Live`](crate::settings::Phase::Live) ([`Engine::retune`](crate::Engine::retune)).
     LiveSettings,
+    /// Groups with [`GroupFlags::ATOMIC`](crate::GroupFlags::ATOMIC), which a power cut leaves whole or not at all, and versions of pairs
+    /// ([`Groups::version`](crate::Groups::version)): what [`transact`](crate::transact) needs.
+    Transactions,
 }
 
 impl Capability {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::List,
         Self::Snapshots,
         Self::Scan,
@@ -42,6 +45,7 @@ impl Capability {
         Self::Places,
         Self::Reset,
         Self::LiveSettings,
+        Self::Transactions,
     ];
 
     /// Its name in reports and refusals.
@@ -57,6 +61,7 @@ impl Capability {
             Self::Places => "places",
             Self::Reset => "reset",
             Self::LiveSettings => "live_settings",
+            Self::Transactions => "transactions",
         }
     }
 

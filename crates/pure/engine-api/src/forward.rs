@@ -65,6 +65,9 @@ macro_rules! forward_engine {
                 changes fn group<M: SegmentStore, W: Meter, G: GroupSource, A: Answers>(
                     source: &mut G, answers: &mut A, cx: &mut Context<'_, M, W>
                 ) -> Step<Result<(), GroupError<G::Malformed>>>;
+                changes fn version<M: SegmentStore, W: Meter>(
+                    key: &[u8], cx: &mut Context<'_, M, W>
+                ) -> Step<Result<Option<PairVersion>, KvError>>;
             }
             $crate::forward_engine! { @trait Hints for $any, $each; {}
                 looks fn prefetch_hint<W: Meter>(key: &[u8], meter: &mut W) -> ();
@@ -113,8 +116,8 @@ macro_rules! forward_engine {
 pub mod forwarded {
     pub use crate::{
         Answers, Background, Capabilities, Condition, Context, Engine, GroupError, GroupSource, Groups,
-        Hints, Inspect, Job, KvError, List, Memory, Pairs, Put, Scan, Scanned, Scans, Settings, Sink,
-        Snapshot, Source, StoreStats, Unsupported, Version, WriteCondition,
+        Hints, Inspect, Job, KvError, List, Memory, PairVersion, Pairs, Put, Scan, Scanned, Scans, Settings,
+        Sink, Snapshot, Source, StoreStats, Unsupported, Version, WriteCondition,
     };
     pub use saker_log::{LogFlip, LogStats};
     pub use saker_segment_store::{Completion, SegmentStore, Step, Tag};

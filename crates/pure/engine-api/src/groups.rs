@@ -1,7 +1,7 @@
 //! Groups as engines take them: many operations in one call. An engine knows where keys and values lie, and leaves the
 //! layout of payloads to whoever speaks it.
 
-use crate::answer::Version;
+use crate::answer::{PairVersion, Version};
 use crate::capabilities::{Capability, Unsupported};
 use crate::context::Context;
 use crate::kv::{KvError, SourceError};
@@ -30,15 +30,43 @@ pub trait Groups {
         let _ = (source, answers, cx);
         Step::Done(Err(GroupError::Unsupported(Unsupported(Capability::Groups))))
     }
+
+    /// The version of a pair, by which [transactions](crate::transact) know whether it is still the same; `None`: there is none.
+    ///
+    /// # Errors
+    /// [`KvError::KeySize`]; what keeps the engine from looking; [`KvError::Unsupported`] without [`Capability::Transactions`].
+    fn version<M: SegmentStore, W: Meter>(
+        &mut self,
+        key: &[u8],
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<Option<PairVersion>, KvError>> {
+        let _ = (key, cx);
+        Step::Done(Err(KvError::Unsupported(Unsupported(Capability::Transactions))))
+    }
 }
 
-/// How a group is to be carried out. There are no flags yet: engines refuse any other than [`GroupFlags::NONE`].
+/// How a group is to be carried out. Engines refuse flags that they do not know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GroupFlags(pub u32);
 
 impl GroupFlags {
     /// None.
     pub const NONE: Self = Self(0);
+    /// All members are carried out or none: the first that cannot be refuses the whole ([`GroupError::Member`]). Only with
+    /// [`Capability::Transactions`].
+    pub const ATOMIC: Self = Self(1);
+
+    /// Whether there are others than [`GroupFlags::ATOMIC`].
+    #[inline]
+    pub fn has_unknown(self) -> bool {
+        self.0 > Self::ATOMIC.0
+    }
+
+    /// Whether all is done or nothing.
+    #[inline]
+    pub fn is_atomic(self) -> bool {
+        self == Self::ATOMIC
+    }
 }
 
 /// What a member of a group asks for.
@@ -164,6 +192,8 @@ pub enum GroupError<E> {
     CapacityExceeded,
     /// The payload could not be fetched.
     Transfer,
+    /// Of a group with [`GroupFlags::ATOMIC`]: the member at that place cannot be carried out.
+    Member(u32, KvError),
     /// The engine has no groups, or none with these flags.
     Unsupported(Unsupported),
 }

@@ -34,10 +34,11 @@ mod list;
 mod scan;
 pub mod settings;
 mod singly;
+pub mod transaction;
 mod write_condition;
 pub mod write_gate;
 
-pub use answer::{Put, Token, Version};
+pub use answer::{PairVersion, Put, Token, Version};
 pub use capabilities::{Capabilities, Capability, Unsupported};
 pub use context::Context;
 pub use dynamic::{DynContext, DynEngine, DynGroupSource, DynRecover, Outside, OutsideRecovery, Refused};
@@ -53,4 +54,5 @@ pub use list::List;
 pub use scan::{Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Scans, Snapshot};
 pub use settings::{Setting, Settings, Typed};
 pub use singly::{SINGLY_BYTES_MAX, Single, Singly, Value};
+pub use transaction::{NotDone, transact};
 pub use write_condition::{WriteCondition, WriteStallCause};

@@ -68,6 +68,35 @@ pub enum HostError {
         /// Why it did.
         error: Box<HostError>,
     },
+    /// A transaction read a pair that has changed since. Nothing was done; begin again.
+    #[error("\"{}\" has changed since the transaction read it; nothing was done, begin again", key.escape_ascii())]
+    Conflict {
+        /// Its key.
+        key: Vec<u8>,
+    },
+    /// A transaction requires something that does not hold. Nothing was done.
+    #[error("what the transaction requires of \"{}\" does not hold; nothing was done", key.escape_ascii())]
+    Unmet {
+        /// Of that key.
+        key: Vec<u8>,
+    },
+    /// There are no transactions here. Nothing was done.
+    #[error("no transactions: {0}")]
+    NoTransactions(&'static str),
+    /// A transaction does not fit a command. Nothing was done.
+    #[error("a transaction of {bytes} bytes is too long: the device takes {bytes_max} at once")]
+    TransactionLength {
+        /// Its bytes.
+        bytes: usize,
+        /// Bytes that fit.
+        bytes_max: usize,
+    },
+    /// The keys of a transaction are not all in one shard of the device. Nothing was done.
+    #[error("\"{}\" is in another shard of the device than the transaction's first key; nothing was done", key.escape_ascii())]
+    SeveralShards {
+        /// One that is in another shard than the first.
+        key: Vec<u8>,
+    },
     /// A queued write failed; reported by `drain`.
     #[error("the queued write of {key} failed: {error}")]
     Queued {

@@ -34,17 +34,20 @@ pub mod transfer;
 pub use cache::{CacheOptions, CachePolicy, CacheStats, ReadCache};
 pub use client::{
     BulkBuffer, ClientOptions, Condition, DeviceIterator, GroupBuilder, GroupStats, KeyRange, KvClient,
-    OpOutcome, PairBatch, WriteBatch,
+    OpOutcome, PairBatch, TransactionAnswer, TransactionOutcome, TransactionRefused, WriteBatch,
 };
 pub use connect::{ConnectOptions, Connection, NamedSettings, Port};
 pub use error::{HostError, KvError, ProtocolError};
 pub use kv_queue::{Done, KvQueue, QueueStats, RawData, SubmitError, Ticket};
-pub use long_keys::{EnvelopeError, KeyDigest, KvStoreClient, ScanOptions, ScanOrder, StoreKeys, Xxh3Digest};
+pub use long_keys::{
+    EnvelopeError, KeyDigest, KvStoreClient, Require, ScanOptions, ScanOrder, StoreKeys, TransactionSet,
+    Versioned, Xxh3Digest,
+};
 pub use saker_long_keys::is_marked as is_long_key_mark;
 pub use transfer::{Method, Pacing, TransferOptions, TransferPolicy};
 /// Forms and types of groups.
 pub mod group {
-    pub use saker_nvme::group::{Form, Op};
+    pub use saker_nvme::group::{Ask, Form, Op, PairVersion};
 }
 
 pub use driver::{Driver, DriverFn, Patience, Spin};

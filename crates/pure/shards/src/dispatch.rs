@@ -47,7 +47,7 @@ impl<T: Driver> Sharded<T> {
     }
 
     /// The entry goes to a shard as it is.
-    fn hand_out(&mut self, flight: u32, n: usize, sqe: &Sqe) {
+    pub(crate) fn hand_out(&mut self, flight: u32, n: usize, sqe: &Sqe) {
         let (shard, part) = (&mut self.shards[n], Part { flight, n: n as u16 });
         let submitted = shard.queue.raw(*sqe, RawData::Untouched);
         if shard.note(submitted, part).is_err() {

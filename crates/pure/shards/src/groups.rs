@@ -17,10 +17,21 @@ type Refused = (Status, u32);
 
 impl<T: Driver> Sharded<T> {
     pub(crate) fn begin_group(&mut self, queue: usize, sqe: &Sqe) {
-        let answer = match GroupCommand::decode(sqe) {
+        let decoded = match GroupCommand::decode_with_mode(sqe) {
+            Ok((command, mode)) if mode.is_transaction => return self.begin_transaction(queue, sqe, command),
+            Ok((command, _)) => Ok(command),
+            Err(status) => Err(status),
+        };
+        let answer = match decoded {
             Err(status) => Err((status, 0)),
+            Ok(GroupCommand::Results { id, .. }) if self.whose.shard(&id).is_some() => {
+                let shard = self.whose.shard(&id).unwrap_or_default();
+                let flight = self.begin(queue, sqe, 1, Kind::Single);
+                return self.hand_out(flight, shard, sqe);
+            }
             Ok(GroupCommand::Results { id, buffer_bytes }) => self.fetch_results(sqe, &id, buffer_bytes),
             Ok(GroupCommand::OneWay { id, form, bytes }) => {
+                id.iter().for_each(|id| self.whose.forget(id));
                 let results = id.map_or(Results::Counted, Results::Named);
                 return self.carry_out(queue, sqe, (form, bytes), results, VALUES_BYTES_MAX);
             }

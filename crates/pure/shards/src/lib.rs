@@ -16,6 +16,7 @@ mod list;
 mod part;
 mod shard;
 mod stalls;
+mod transactions;
 
 pub use shard::Shard;
 
@@ -25,6 +26,7 @@ use kept::Kept;
 use saker_host::{Driver, Port};
 use saker_link::DmaSpace;
 use std::sync::Arc;
+use transactions::Whose;
 
 /// A device of several shards. [`Driver::drive`] does all the dispatcher's work, and that of shards without threads.
 #[derive(Debug)]
@@ -33,6 +35,7 @@ pub struct Sharded<T> {
     shards: Vec<Shard<T>>,
     flights: Flights,
     kept: Kept,
+    whose: Whose,
     /// Longest payload of a group that all shards take, in bytes.
     group_bytes_max: u32,
 }
@@ -53,8 +56,9 @@ impl<T: Driver> Sharded<T> {
     #[must_use]
     pub fn new(shards: Vec<Shard<T>>, space: Arc<DmaSpace>) -> Self {
         let group_bytes_max = shards.iter().map(Shard::group_bytes_max).min().expect("a device has a shard");
-        let (front, flights, kept) = (Front::new(space), Flights::default(), Kept::default());
-        Self { front, shards, flights, kept, group_bytes_max }
+        let (front, flights) = (Front::new(space), Flights::default());
+        let (kept, whose) = (Kept::default(), Whose::default());
+        Self { front, shards, flights, kept, whose, group_bytes_max }
     }
 
     /// What the host connects to.

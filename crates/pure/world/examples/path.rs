@@ -4,7 +4,8 @@
 //! `valgrind --tool=callgrind target/dist/examples/path OP COUNT`, twice: the difference between two counts, divided by
 //! that of the operations, is one operation. OP: `exist` (of nothing), `flush`, `put`, `queue` (pipelined puts), `get`, of 16-byte
 //! keys and values; `group`: stores of 8 + 20 bytes, 64 a command, 8 commands in flight; `session`: puts over a session with
-//! containers of 64; `virtual`: a put and then a get of each pair in virtual time, 4 modelled threads of depth 32.
+//! containers of 64; `ten`: 10 stores of 8 + 20 bytes a command, one in flight, as a group; `transaction`: as a transaction;
+//! `conditions`: with a condition for each key; `virtual`: a put and then a get of each pair in virtual time, 4 modelled threads of depth 32.
 
 use saker_assembly::Build;
 use saker_assembly::port;
@@ -18,6 +19,7 @@ use saker_host::{
     TransferOptions, TransferPolicy,
 };
 use saker_nvme::Key;
+use saker_nvme::group::{Ask, GroupMode, pack_transaction};
 use saker_nvme::vendor_specific::PIGGYBACK_BYTES;
 use saker_profile::Profile;
 use saker_world::{Job, Op, StoreKind, run_virtual};
@@ -28,6 +30,8 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 const DEPTH: u16 = 64;
 const GROUP: u64 = 64;
 const GROUPS_IN_FLIGHT: usize = 8;
+const TEN: u64 = 10;
+const TRANSACTION: GroupMode = GroupMode { is_transaction: true, has_versions: false };
 
 /// The device runs whenever the host waits.
 struct Inline(Device<Untimed>);
@@ -118,6 +122,30 @@ fn groups(count: u64) -> Outcome<()> {
     Ok(())
 }
 
+/// Ten stores a command, and a condition for each of their keys if asked.
+fn tens(count: u64, mode: GroupMode, conditions: bool) -> Outcome<()> {
+    let (mut connection, mut device) = open()?;
+    let sizes = KvQueueOptions { entries: u32::from(DEPTH) + 1, slots: DEPTH };
+    let mut queue = connection.create_kv_queue(&mut device, 1, sizes)?;
+    connection.set_transfer(&mut device, &mut queue, TransferOptions::default())?;
+    for n in 0..count / TEN {
+        let keys: Vec<_> = (n * TEN..n * TEN + TEN).map(spread).collect();
+        let stores = keys.iter().map(|key| (Ask::Op(GroupOp::Store), &key[..], &[7; 20][..]));
+        let absent = keys.iter().map(|key| (Ask::Absent, &key[..], &[][..]));
+        let (form, payload) = pack_transaction(absent.filter(|_| conditions).chain(stores))?;
+        queue.group_in_mode(form, mode, None, &payload)?;
+        queue.ring();
+        let status = loop {
+            match queue.poll(|done| done.status) {
+                Some(status) => break status?,
+                None => device.drive(),
+            }
+        };
+        assert!(status.is_success(), "{status}");
+    }
+    Ok(())
+}
+
 fn sessions(count: u64) -> Outcome<()> {
     let (mut connection, mut device) = open()?;
     let sizes = KvQueueOptions { entries: u32::from(DEPTH) + 1, slots: DEPTH };
@@ -152,6 +180,9 @@ fn main() -> Outcome<()> {
     let count: u64 = count.map_or(Ok(100_000), |n| n.parse())?;
     match op.as_str() {
         "group" => groups(count.next_multiple_of(GROUP)),
+        "ten" => tens(count, GroupMode::PLAIN, false),
+        "transaction" => tens(count, TRANSACTION, false),
+        "conditions" => tens(count, TRANSACTION, true),
         "session" => sessions(count),
         "virtual" => virtual_time(count),
         op => singles(op, count),

@@ -4,7 +4,7 @@ use saker_assembly::Build;
 use saker_assembly::port;
 use saker_device::Attachment;
 use saker_engine::EngineKind;
-use saker_host::group::{Form, Op};
+use saker_host::group::{Ask, Form, Op};
 use saker_host::{
     ClientOptions, ConnectOptions, Connection, Driver, HostError, KvClient, KvError, Patience, RawData,
 };
@@ -25,11 +25,15 @@ type Device = Sharded<Inline>;
 type Client = KvClient<Device>;
 
 fn open(shards: u64, engine: EngineKind) -> (Connection, Client) {
+    open_with(shards, engine, Methods::default().with_groups(true).with_groups_both_ways(true))
+}
+
+fn open_with(shards: u64, engine: EngineKind, methods: Methods) -> (Connection, Client) {
     let profile = Profile::builtin("tiny").expect("built in");
     let space = DmaSpace::new(4000, 1000);
     let shard = |n| {
         let mut build = Build::kv(&profile, 32 << 20, n).expect("large enough").with_engine(engine);
-        build.config.methods = Methods::default().with_groups(true).with_groups_both_ways(true);
+        build.config.methods = methods;
         let host = Attachment::new(Arc::clone(&space), 1);
         let device = Inline(build.untimed(host.clone()));
         Shard::open(port(&host), device, 1, 16).expect("connects")
@@ -165,4 +169,41 @@ fn malformed_groups_change_nothing_in_any_shard() {
     payload[4] = 0;
     assert_eq!(status_of(&mut client, &payload), (Status::INVALID_KEY_SIZE, 4));
     assert_eq!(listed(&mut client, None), []);
+}
+
+/// A transaction goes to the shard of all its keys, or is refused with the first entry that is in another; results that are kept
+/// under a name come from that shard.
+#[test]
+fn a_transaction_is_in_one_shard() {
+    let one_way = Methods::default().with_groups(true).with_transactions(true);
+    for methods in [one_way, one_way.with_groups_both_ways(true)] {
+        let (_connection, mut client) = open_with(3, EngineKind::HASH_STORE, methods);
+        let (mut done, mut refused) = (0, 0);
+        for n in 0..60 {
+            let keys = [key(n), key(n + 100)];
+            let of = keys.map(|key| shard_of(key.as_bytes(), 3));
+            let store = Ask::Op(Op::Store);
+            let entries = [
+                (store, keys[0].as_bytes(), &b"first"[..]),
+                (Ask::Absent, keys[1].as_bytes(), b""),
+                (store, keys[1].as_bytes(), b"second"),
+                (Ask::Op(Op::Retrieve), keys[1].as_bytes(), b""),
+            ];
+            match client.transaction(&entries).expect("an answer") {
+                Ok(answers) => {
+                    assert!(of[0] == of[1] && answers[3].version.is_absent());
+                    let read = [(Ask::Op(Op::Retrieve), keys[1].as_bytes(), &b""[..])];
+                    let read = client.transaction(&read).expect("an answer").expect("a read");
+                    assert_eq!(read[0].value.as_deref(), Some(&b"second"[..]));
+                    done += 1;
+                }
+                Err(told) => {
+                    assert!(of[0] != of[1] && told.status.is(Status::SEVERAL_SHARDS) && told.place == 1);
+                    assert_eq!(client.get(&keys[0]), Ok(None));
+                    refused += 1;
+                }
+            }
+        }
+        assert!(done > 5 && refused > 5, "{done} done, {refused} refused");
+    }
 }

@@ -5,13 +5,14 @@ use std::io::ErrorKind;
 use saker::image::ImageError;
 use saker::url::Backing;
 use saker::{
-    DeviceUrl, Error as DeviceError, KeyRange, Kv, NamedSetting, ScanOptions, WriteCondition, WriteControl,
+    DeviceUrl, Error as DeviceError, KeyRange, Kv, NamedSetting, Require, ScanOptions, Transaction,
+    WriteCondition, WriteControl,
 };
 use saker_host::{HostError, KvError};
 use serde_json::{Value, json};
 
 use crate::error::CliError;
-use crate::store::{Answer, GoesOn, Range, Store, Visit};
+use crate::store::{Answer, GoesOn, Range, Read, Step, Store, Visit};
 
 /// A device of `Kv::open` as the commands see it.
 struct Opened {
@@ -144,7 +145,9 @@ fn host_advice(error: &HostError) -> &'static str {
         HostError::NoOrder => "leave --reverse out, or use an engine that keeps one (lsm, tree)",
         HostError::Kv(KvError::Unreachable) => "see whether the target is still running there",
         HostError::Timeout { .. } => "run `saker check` on the image, then try again",
-        HostError::Queued { error, .. } => host_advice(error),
+        HostError::Queued { error, .. } | HostError::Batch { error, .. } => host_advice(error),
+        HostError::NoTransactions(_) => "use a device and an engine that have them (hash_store, lsm, tree)",
+        HostError::TransactionLength { .. } => "put fewer pairs into it",
         _ => REPORT,
     }
 }
@@ -229,6 +232,21 @@ impl Opened {
     }
 }
 
+fn perform(txn: &mut Transaction<'_>, step: &Step, reads: &mut Vec<Read>) -> Result<(), HostError> {
+    match step {
+        Step::Get(key) => {
+            let value = txn.get(key)?;
+            reads.push((key.clone(), value));
+            Ok(())
+        }
+        Step::Put(key, value) => txn.put(key, value),
+        Step::Delete(key) => txn.delete(key).map(drop),
+        Step::RequireAbsent(key) => txn.require(key, Require::Absent),
+        Step::RequirePresent(key) => txn.require(key, Require::Present),
+        Step::RequireValue(key, value) => txn.require(key, Require::Value(value.clone())),
+    }
+}
+
 impl Store for Opened {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Answer<()> {
         self.ensure_fits(value)?;
@@ -286,6 +304,16 @@ impl Store for Opened {
             }
         });
         failed.map_or_else(|| scanned.map(|_| true).map_err(host), Err)
+    }
+
+    fn transact(&mut self, steps: &[Step]) -> Answer<Vec<Read>> {
+        let mut reads = Vec::new();
+        let done = self.kv.transact(&mut |txn| {
+            reads.clear();
+            steps.iter().try_for_each(|step| perform(txn, step, &mut reads))
+        });
+        self.done(done)?;
+        Ok(reads)
     }
 
     fn flush(&mut self) -> Answer<()> {

@@ -137,6 +137,7 @@ fn help_has_examples_and_goes_to_standard_output() {
         "put",
         "get",
         "delete",
+        "txn",
         "exists",
         "list",
         "scan",

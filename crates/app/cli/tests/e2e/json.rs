@@ -17,6 +17,7 @@ fn every_command_has_a_document_of_its_own() {
     let desk = Desk::new();
     desk.write("some.tsv", b"a\tb\nc\td\n");
     desk.write("page", &[1; 512]);
+    desk.write("script", b"get k\nput script v\n");
     for (line, schema) in [
         (
             &[
@@ -39,6 +40,7 @@ fn every_command_has_a_document_of_its_own() {
         (&["list"], "list"),
         (&["scan"], "scan"),
         (&["dump", "out.jsonl"], "dump"),
+        (&["txn", "script"], "txn"),
         (&["delete", "k"], "delete"),
         (&["info"], "info"),
         (&["block", "write", "0", "page"], "block.write"),

@@ -16,5 +16,6 @@ mod records;
 mod sizes;
 mod stalls;
 mod support;
+mod transactions;
 mod urls;
 mod variable;

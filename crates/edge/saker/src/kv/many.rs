@@ -46,10 +46,11 @@ impl Kv {
         self.store.drain()
     }
 
-    /// Writes a batch, in groups where the device has them: see [`WriteBatch`]. Deletes of keys that are not there succeed.
+    /// Writes a batch, in groups where the device has them: see [`WriteBatch`]. Deletes of keys that are not there succeed. An atomic
+    /// batch is a transaction: all of it is done or nothing, and what does not fit one command is refused.
     ///
     /// # Errors
-    /// [`HostError`]: the first write that failed, with its key; the others were carried out.
+    /// [`HostError`]: the first write that failed, with its key; the others were carried out, unless the batch is atomic.
     ///
     /// ```
     /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
@@ -58,6 +59,10 @@ impl Kv {
     /// batch.put(b"one", b"1").put(b"two", b"2").delete(b"three").delete(b"never there");
     /// kv.write(&batch)?;
     /// assert_eq!(kv.multi_exist(&[b"one", b"two", b"three"])?, [true, true, false]);
+    /// batch.clear();
+    /// batch.set_atomic(true).put(b"four", b"4").put(b"five", &vec![5; 3 << 20]);
+    /// assert!(matches!(kv.write(&batch), Err(saker::HostError::TransactionLength { .. })));
+    /// assert!(!kv.exists(b"four")?, "nothing was done");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn write(&mut self, batch: &WriteBatch) -> Result<(), HostError> {

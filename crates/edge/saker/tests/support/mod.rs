@@ -3,5 +3,6 @@
 pub mod formats;
 mod pairs;
 pub mod settings;
+pub mod transfers;
 
 pub use pairs::{is_soak, key, value};

@@ -21,3 +21,4 @@ mod sessions;
 mod settings;
 mod standard;
 mod support;
+mod transactions;

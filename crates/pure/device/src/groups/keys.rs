@@ -3,7 +3,7 @@
 use super::GroupRequest;
 use crate::answer::key_hash;
 use saker_link::DmaSpace;
-use saker_nvme::group::{Form, GroupCommand, Op, parse};
+use saker_nvme::group::{Form, GroupCommand, Op, parse, parse_transaction};
 
 impl GroupRequest {
     /// Whether its data names keys that it reads or writes.
@@ -16,6 +16,12 @@ impl GroupRequest {
         let Some(form) = self.stage(space) else { return Vec::new() };
         let (payload, mut keys) = (self.staged.as_deref().unwrap_or_default(), Vec::new());
         // What is wrong with it shows when it is executed.
+        if self.mode.is_transaction {
+            let _ = parse_transaction(form, payload, |asked| {
+                keys.push(key_hash(&payload[asked.key.start as usize..asked.key.end as usize]));
+            });
+            return keys;
+        }
         let _ = parse(form, payload, |e| {
             keys.push(key_hash(&payload[e.key.start as usize..e.key.end as usize]));
         });

@@ -5,7 +5,7 @@ use super::answers::{Failing, Told};
 use super::{GroupRequest, refusal, source};
 use crate::answer::{Outcome, Reply};
 use crate::long_keys;
-use saker_engine::{AnyEngine, GroupError, GroupOp, GroupSource, KvError, Single, SourceError};
+use saker_engine::{AnyEngine, GroupError, GroupFlags, GroupOp, GroupSource, KvError, Single, SourceError};
 use saker_engine::{Context, Singly, Value};
 use saker_long_keys::NarrowDigest;
 use saker_nvme::group::Malformed;
@@ -92,7 +92,8 @@ impl GroupRequest {
     ) -> Result<Singly, GroupError<Malformed>> {
         let reach = GroupReach { long_keys: None, ..reach };
         let mut staged = self.staged.take();
-        let mut group = source::HostGroup { reach, pieces: &self.pieces, bytes, form, staged: &mut staged };
+        let (pieces, flags) = (&self.pieces, GroupFlags::NONE);
+        let mut group = source::HostGroup { reach, pieces, bytes, form, staged: &mut staged, flags };
         let copied = group.staged().map(|_| ());
         let payload = group.staged.take().unwrap_or_default();
         let begun = match copied {

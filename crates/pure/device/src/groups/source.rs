@@ -2,7 +2,7 @@
 
 use crate::answer::Reach;
 use crate::transfer::Pieces;
-use saker_engine::{GroupError, GroupOp, GroupSource, Member, SourceError};
+use saker_engine::{GroupError, GroupFlags, GroupOp, GroupSource, Member, SourceError};
 use saker_long_keys::NarrowDigest;
 use saker_nvme::Key;
 use saker_nvme::group::{Entry, Form, Malformed, Op, parse, parse_mut};
@@ -31,6 +31,7 @@ pub(super) fn plain(refused: GroupError<Fault>) -> GroupError<Malformed> {
         GroupError::TooLong => GroupError::TooLong,
         GroupError::CapacityExceeded => GroupError::CapacityExceeded,
         GroupError::Transfer => GroupError::Transfer,
+        GroupError::Member(n, e) => GroupError::Member(n, e),
         GroupError::Unsupported(what) => GroupError::Unsupported(what),
     }
 }
@@ -42,6 +43,7 @@ pub(super) struct HostGroup<'a> {
     pub(super) bytes: u32,
     pub(super) form: Form,
     pub(super) staged: &'a mut Option<Vec<u8>>,
+    pub(super) flags: GroupFlags,
 }
 
 impl GroupSource for HostGroup<'_> {
@@ -49,6 +51,10 @@ impl GroupSource for HostGroup<'_> {
 
     fn bytes(&self) -> u32 {
         self.bytes
+    }
+
+    fn flags(&self) -> GroupFlags {
+        self.flags
     }
 
     fn lead_bytes(&self) -> u32 {

@@ -8,6 +8,8 @@ use saker_nvme::vendor_specific::{Capabilities, Methods, is_indirect, is_iterato
 /// The log page of a device with these methods.
 pub fn capabilities(methods: Methods) -> Capabilities {
     let region = if methods.mmio() { REGION_BYTES } else { 0 };
+    let long = methods.long_keys_in_transactions() && methods.indirect_keys();
+    let methods = methods.with_long_keys_in_transactions(long);
     let groups = if methods.groups() { GROUP_BYTES_MAX } else { 0 };
     Capabilities::new(methods, GATHER_BYTES_MAX, region, RETRIEVE_BYTES_MAX).with_group_bytes(groups)
 }

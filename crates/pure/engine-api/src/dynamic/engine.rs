@@ -2,7 +2,7 @@
 
 use super::group::{DynGroupSource, Group, Refused};
 use super::lend::{From, Into, Lent, Looked, Metered, Taken, Told};
-use crate::answer::{Put, Version};
+use crate::answer::{PairVersion, Put, Version};
 use crate::capabilities::{Capabilities, Unsupported};
 use crate::context::Context;
 use crate::engine::{Engine, Recover};
@@ -76,6 +76,8 @@ pub trait DynEngine: Debug + Send {
         answers: &mut dyn Answers,
         cx: &mut DynContext<'_>,
     ) -> Step<Result<(), GroupError<Refused>>>;
+    /// [`Groups::version`](crate::Groups::version).
+    fn version(&mut self, key: &[u8], cx: &mut DynContext<'_>) -> Step<Result<Option<PairVersion>, KvError>>;
     /// [`Hints::prefetch_hint`](crate::Hints::prefetch_hint).
     fn prefetch_hint(&self, key: &[u8], meter: &mut dyn Meter);
     /// [`Hints::reserve`](crate::Hints::reserve).
@@ -216,6 +218,10 @@ impl<E: Engine + Send + 'static> DynEngine for E {
         cx: &mut DynContext<'_>,
     ) -> Step<Result<(), GroupError<Refused>>> {
         with!(cx, cx => crate::Groups::group(self, &mut Group(source), &mut Told(answers), cx))
+    }
+
+    fn version(&mut self, key: &[u8], cx: &mut DynContext<'_>) -> Step<Result<Option<PairVersion>, KvError>> {
+        with!(cx, cx => crate::Groups::version(self, key, cx))
     }
 
     fn prefetch_hint(&self, key: &[u8], meter: &mut dyn Meter) {

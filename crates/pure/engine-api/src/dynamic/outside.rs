@@ -2,7 +2,7 @@
 
 use super::engine::{DynContext, DynEngine, DynRecover};
 use super::group::{Keeping, Refused};
-use crate::answer::{Put, Version};
+use crate::answer::{PairVersion, Put, Version};
 use crate::capabilities::{Capabilities, Unsupported};
 use crate::context::Context;
 use crate::engine::{Engine, Recover};
@@ -201,6 +201,14 @@ impl Groups for Outside {
         let step = self.0.group(&mut kept, answers, &mut lent(cx));
         step.map(|done| done.map_err(|refused| told(refused, &kept)))
     }
+
+    fn version<M: SegmentStore, W: Meter>(
+        &mut self,
+        key: &[u8],
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<Option<PairVersion>, KvError>> {
+        self.0.version(key, &mut lent(cx))
+    }
 }
 
 /// A refusal with what the source has kept.
@@ -213,6 +221,7 @@ fn told<G: GroupSource>(refused: GroupError<Refused>, kept: &Keeping<'_, G>) -> 
         GroupError::TooLong => GroupError::TooLong,
         GroupError::CapacityExceeded => GroupError::CapacityExceeded,
         GroupError::Transfer => GroupError::Transfer,
+        GroupError::Member(n, e) => GroupError::Member(n, e),
         GroupError::Unsupported(what) => GroupError::Unsupported(what),
     }
 }

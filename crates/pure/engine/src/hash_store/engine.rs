@@ -17,8 +17,8 @@ use saker_value_log::record::{Kind, record_bytes};
 
 /// What it can do beyond single pairs.
 pub(super) const CAPABILITIES: Capabilities = {
-    use Capability::{Bind, Groups, List, Places, PrefetchHint, Reserve, Reset};
-    Capabilities::of(&[List, Groups, PrefetchHint, Bind, Reserve, Places, Reset])
+    use Capability::{Bind, Groups, List, Places, PrefetchHint, Reserve, Reset, Transactions};
+    Capabilities::of(&[List, Groups, PrefetchHint, Bind, Reserve, Places, Reset, Transactions])
 };
 
 impl Engine for HashStore {

@@ -24,8 +24,8 @@ use saker_value_log::record::{Header, Kind, record_bytes};
 
 /// What such a store can do beyond single pairs.
 pub(crate) const CAPABILITIES: Capabilities = {
-    use Capability::{Groups, List, LiveSettings, Places, Reset, Scan, Snapshots};
-    Capabilities::of(&[List, Snapshots, Scan, Groups, Places, Reset, LiveSettings])
+    use Capability::{Groups, List, LiveSettings, Places, Reset, Scan, Snapshots, Transactions};
+    Capabilities::of(&[List, Snapshots, Scan, Groups, Places, Reset, LiveSettings, Transactions])
 };
 
 impl<S: Structure> Engine for Store<S> {

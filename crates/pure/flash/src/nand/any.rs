@@ -157,6 +157,10 @@ impl Cells for AnyCells {
         each!(self, c => c.history())
     }
 
+    fn power_ons(&self) -> u64 {
+        each!(self, c => c.power_ons())
+    }
+
     fn tears_are_hidden(&self) -> bool {
         each!(self, c => c.tears_are_hidden())
     }

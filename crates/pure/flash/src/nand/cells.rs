@@ -117,6 +117,10 @@ pub trait Cells: Any + Debug + Send {
     }
     /// How the last run ended.
     fn history(&self) -> PowerHistory;
+    /// A number that is higher at each power-on than at all before it, whatever was lost in between; never 0.
+    fn power_ons(&self) -> u64 {
+        1
+    }
     /// Whether pages that a crash tore are not known to be torn: after a cut, every page must then be checked.
     fn tears_are_hidden(&self) -> bool {
         false

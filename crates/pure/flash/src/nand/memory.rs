@@ -62,6 +62,7 @@ pub struct MemCells {
     keeps: bool,
     segments: Vec<Arc<Segment>>,
     history: PowerHistory,
+    power_ons: u64,
     programmed: u64,
     /// What a device keeps in its system area.
     erasing: BTreeSet<u16>,
@@ -79,6 +80,7 @@ impl MemCells {
             keeps: false,
             segments,
             history: PowerHistory::Clean,
+            power_ons: 1,
             programmed: 0,
             erasing: BTreeSet::new(),
             saved: BTreeMap::new(),
@@ -88,6 +90,7 @@ impl MemCells {
     /// Says how the last run ended; the next power-on sees it.
     pub fn set_history(&mut self, history: PowerHistory) {
         self.history = history;
+        self.power_ons += 1;
     }
 
     /// Sets a page; returns what it was.
@@ -210,6 +213,10 @@ impl Cells for MemCells {
 
     fn sync(&mut self) -> Result<(), CellError> {
         Ok(())
+    }
+
+    fn power_ons(&self) -> u64 {
+        self.power_ons
     }
 
     fn history(&self) -> PowerHistory {

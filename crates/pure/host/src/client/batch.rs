@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// Puts and deletes of keys of 1 to 255 bytes. A later one of a key replaces an earlier one.
 ///
-/// Writing it is not a transaction: see [`KvClient::begin`](super::KvClient::begin).
+/// Writing it is no transaction (see [`KvClient::begin`](super::KvClient::begin)) unless [`set_atomic`](Self::set_atomic) asks for one.
 ///
 /// ```
 /// use saker_host::WriteBatch;
@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 pub struct WriteBatch {
     /// `None`: delete.
     writes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    is_atomic: bool,
 }
 
 impl WriteBatch {
@@ -39,6 +40,25 @@ impl WriteBatch {
         self
     }
 
+    /// Whether it is written as a transaction: all of it or nothing, in one command. A device that has no transactions, and a batch that
+    /// is too long for one, are refused then; nothing is split.
+    ///
+    /// ```
+    /// let mut batch = saker_host::WriteBatch::new();
+    /// batch.put(b"from", b"90").put(b"to", b"110").set_atomic(true);
+    /// assert!(batch.is_atomic());
+    /// ```
+    pub fn set_atomic(&mut self, is_atomic: bool) -> &mut Self {
+        self.is_atomic = is_atomic;
+        self
+    }
+
+    /// Whether it is written as a transaction.
+    #[must_use]
+    pub fn is_atomic(&self) -> bool {
+        self.is_atomic
+    }
+
     /// Writes in it.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -51,7 +71,7 @@ impl WriteBatch {
         self.writes.is_empty()
     }
 
-    /// Takes everything out again.
+    /// Takes everything out again. It stays atomic if it was.
     pub fn clear(&mut self) {
         self.writes.clear();
     }

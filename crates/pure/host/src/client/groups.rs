@@ -1,6 +1,6 @@
 //! Groups: many operations in one command where the device has groups, the same operations pipelined where it has not.
 //!
-//! A group is not a transaction: each operation is carried out or fails as it is reported, whatever becomes of the others.
+//! A group is not a [transaction](KvClient::transaction): each operation is carried out or fails as it is reported, whatever becomes of the others.
 //! A key that a group writes appears once in it.
 
 use saker_link::STAGING_BYTES;
@@ -280,7 +280,7 @@ impl<T: Driver> KvClient<T> {
     }
 
     /// A name that no other group of this queue has, nor one of another queue or host.
-    fn next_group_id(&mut self) -> Key {
+    pub(super) fn next_group_id(&mut self) -> Key {
         self.groups.next_id += 1;
         let (queue, n) = (self.queue.pair().queue(), self.groups.next_id);
         let mut name = [0; 16];

@@ -15,6 +15,7 @@ mod large;
 mod ops;
 mod queued;
 mod singles;
+mod transactions;
 mod walk;
 
 pub use batch::WriteBatch;
@@ -25,6 +26,7 @@ pub(crate) use iterate::{BATCH_BYTES, check_iterator, has_pairs};
 pub use iterate::{DeviceIterator, KeyRange, PairBatch};
 pub(crate) use keys::KeyCursor;
 pub use keys::Keys;
+pub use transactions::{TransactionAnswer, TransactionOutcome, TransactionRefused};
 pub(crate) use walk::{Course, Walk};
 
 use saker_link::WINDOW_BYTES_MAX;

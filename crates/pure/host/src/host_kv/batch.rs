@@ -54,6 +54,7 @@ fn refusal(refused: &GroupError<Malformed>) -> KvError {
         GroupError::TooLong => KvError::ValueSize,
         GroupError::Malformed(_) | GroupError::Duplicate(_) => KvError::KeySize,
         GroupError::Transfer => KvError::Transfer,
+        GroupError::Member(_, e) => *e,
         GroupError::Unsupported(what) => (*what).into(),
     }
 }

@@ -3,7 +3,7 @@
 use saker_duty::Duty;
 use saker_link::{STAGING_BYTES, Slot};
 use saker_nvme::Key;
-use saker_nvme::group::{Form, GroupCommand, Op, Packer, PairAddress, Refused, write_vector};
+use saker_nvme::group::{Form, GroupCommand, GroupMode, Op, Packer, PairAddress, Refused, write_vector};
 
 use super::commands::set_prps;
 use super::{DataPlace, KvQueue, Shape, SubmitError, Ticket};
@@ -105,8 +105,22 @@ impl KvQueue {
     /// # Errors
     /// [`SubmitError`].
     pub fn group(&mut self, form: Form, id: Option<Key>, payload: &[u8]) -> Result<Ticket, SubmitError> {
-        let sqe = GroupCommand::OneWay { id, form, bytes: payload.len() as u32 }.encode(self.nsid);
-        self.send(sqe, payload)
+        self.group_in_mode(form, GroupMode::PLAIN, id, payload)
+    }
+
+    /// The same as a transaction. DW0 is the entry that refuses it.
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    pub fn group_in_mode(
+        &mut self,
+        form: Form,
+        mode: GroupMode,
+        id: Option<Key>,
+        payload: &[u8],
+    ) -> Result<Ticket, SubmitError> {
+        let command = GroupCommand::OneWay { id, form, bytes: payload.len() as u32 };
+        self.send(command.encode_in_mode(self.nsid, mode), payload)
     }
 
     /// Submits a payload and a buffer of `buffer_bytes` bytes, at least as long, for the results in one command. What the
@@ -120,9 +134,23 @@ impl KvQueue {
         payload: &[u8],
         buffer_bytes: u32,
     ) -> Result<Ticket, SubmitError> {
+        self.group_both_ways_in_mode(form, GroupMode::PLAIN, payload, buffer_bytes)
+    }
+
+    /// The same as a transaction. DW0 is the entry that refuses it.
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    pub fn group_both_ways_in_mode(
+        &mut self,
+        form: Form,
+        mode: GroupMode,
+        payload: &[u8],
+        buffer_bytes: u32,
+    ) -> Result<Ticket, SubmitError> {
         let buffer_bytes = buffer_bytes.max(payload.len() as u32);
         let command = GroupCommand::BothWays { form, bytes: payload.len() as u32, buffer_bytes };
-        let mut sqe = command.encode(self.nsid);
+        let mut sqe = command.encode_in_mode(self.nsid, mode);
         if buffer_bytes as usize > STAGING_BYTES {
             let mut buffer = Vec::with_capacity(buffer_bytes as usize);
             buffer.extend_from_slice(payload);

@@ -16,6 +16,9 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// # Errors
     /// [`HostError::Batch`] with the first write that failed; others were carried out.
     pub fn write(&mut self, batch: &WriteBatch) -> Result<(), HostError> {
+        if batch.is_atomic() {
+            return self.write_atomic(batch);
+        }
         let (mut natives, mut long) = (Vec::new(), Vec::new());
         for (key, value) in batch.iter() {
             if self.is_grouped(key)? {

@@ -16,6 +16,8 @@ mod page;
 mod route;
 mod scan;
 mod store;
+mod transaction_set;
+mod transactions;
 
 pub use keys::StoreKeys;
 pub use saker_long_keys::{
@@ -23,3 +25,4 @@ pub use saker_long_keys::{
 };
 pub use scan::{ScanOptions, ScanOrder};
 pub use store::KvStoreClient;
+pub use transaction_set::{Require, TransactionSet, Versioned};

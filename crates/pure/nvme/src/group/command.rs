@@ -3,6 +3,7 @@
 use zerocopy::little_endian::U32;
 
 use super::layout::Form;
+use super::mode::GroupMode;
 use crate::key::Key;
 use crate::sqe::{PointerRule, Sqe};
 use crate::status::Status;
@@ -78,14 +79,35 @@ pub const fn is_group(opcode: u8) -> bool {
 impl GroupCommand {
     /// Decodes an entry.
     ///
-    /// CDW10: bytes of the payload, or of the buffer of Group Results. CDW11: bits 7:0 length of the identification, 15:8
-    /// reserved flags (transactions), 31:16 reserved. CDW12: bits 7:0 form, the rest reserved (version). CDW13: bytes of
+    /// CDW10: bytes of the payload, or of the buffer of Group Results. CDW11: bits 7:0 length of the identification, 9:8
+    /// [`GroupMode`] (see [`GroupCommand::decode_with_mode`]), 31:10 reserved. CDW12: bits 7:0 form, the rest reserved (version). CDW13: bytes of
     /// the buffer of Group Both Ways. CDW2-3 and CDW14-15: the identification.
     ///
     /// # Errors
     /// 01h for another opcode; 02h for reserved flags, an unknown form, an identification that is missing where one is
     /// needed or longer than 16 bytes, a buffer shorter than its payload, broadcast, fused commands, and SGLs.
     pub fn decode(sqe: &Sqe) -> Result<Self, Status> {
+        Self::decode_in_mode(sqe, GroupMode::PLAIN)
+    }
+
+    /// Decodes an entry that may be a transaction's.
+    ///
+    /// # Errors
+    /// As [`GroupCommand::decode`]; 02h for the bits of a transaction in another command than Group and Group Both Ways, and for
+    /// versions without a transaction. A transaction that reads may go without an identification: nobody asks for its results.
+    pub fn decode_with_mode(sqe: &Sqe) -> Result<(Self, GroupMode), Status> {
+        if sqe.cdw11.get() >> 8 == 0 {
+            return Self::decode(sqe).map(|command| (command, GroupMode::PLAIN));
+        }
+        let mut plain = *sqe;
+        let mode = GroupMode::take(&mut plain)?;
+        if is_group(sqe.opcode) && !matches!(sqe.opcode, opcode::GROUP | opcode::GROUP_BOTH_WAYS) {
+            return Err(Status::INVALID_FIELD);
+        }
+        Self::decode_in_mode(&plain, mode).map(|command| (command, mode))
+    }
+
+    fn decode_in_mode(sqe: &Sqe, mode: GroupMode) -> Result<Self, Status> {
         if !is_group(sqe.opcode) {
             return Err(Status::INVALID_OPCODE);
         }
@@ -94,11 +116,11 @@ impl GroupCommand {
         if sqe.nsid.get() == NSID_ALL || reserved != 0 {
             return Err(Status::INVALID_FIELD);
         }
-        let id = if sqe.kl() == 0 { None } else { Some(sqe.key().map_err(|_| Status::INVALID_FIELD)?) };
-        Self::of_fields(sqe, id)
+        Self::of_fields(sqe, mode)
     }
 
-    fn of_fields(sqe: &Sqe, id: Option<GroupId>) -> Result<Self, Status> {
+    fn of_fields(sqe: &Sqe, mode: GroupMode) -> Result<Self, Status> {
+        let id = if sqe.kl() == 0 { None } else { Some(sqe.key().map_err(|_| Status::INVALID_FIELD)?) };
         let form = || Form::from_number(sqe.cdw12.get() as u8).ok_or(Status::INVALID_FIELD);
         let (bytes, named) = (sqe.cdw10.get(), id.ok_or(Status::INVALID_FIELD));
         match sqe.opcode {
@@ -115,7 +137,7 @@ impl GroupCommand {
             _ => {
                 let form = form()?;
                 // Without a name nobody could learn what was read.
-                if form.may_read() && id.is_none() {
+                if form.may_read() && id.is_none() && !mode.is_transaction {
                     return Err(Status::INVALID_FIELD);
                 }
                 Ok(Self::OneWay { id, form, bytes })
@@ -131,6 +153,14 @@ impl GroupCommand {
             return Err(Status::INVALID_FIELD);
         }
         Ok(if flags_max == 1 { Self::Vector { pages: flags == 1, bytes } } else { Self::Bulk { bytes } })
+    }
+
+    /// The entry for this command in that mode, without CID and data pointer.
+    #[must_use]
+    pub fn encode_in_mode(&self, nsid: u32, mode: GroupMode) -> Sqe {
+        let mut sqe = self.encode(nsid);
+        sqe.cdw11.set(sqe.cdw11.get() | mode.bits());
+        sqe
     }
 
     /// The entry for this command, without CID and data pointer.

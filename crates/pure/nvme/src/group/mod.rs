@@ -25,19 +25,29 @@
 //! | a key appears twice among keys that are only read | both are answered | nothing depends on the order |
 //! | reads of a mixed group | the pairs as they were before it | as it leaves them, too: nothing else in it writes them |
 //!
+//! With bit 8 of CDW11 a group is a transaction: see [`GroupMode`] and [`parse_transaction`].
+//!
 //! A refused payload changes nothing. What an accepted one did is told per operation ([`results`]).
 
 mod command;
 mod layout;
+mod mode;
 mod pack;
 mod pairs;
 mod parse;
 pub mod results;
+mod transaction;
+mod transaction_results;
 mod vector;
 
 pub use command::{GroupCommand, GroupId, ID_BYTES_MAX, is_group};
 pub use layout::{COUNT_BYTES, Form, KEY_BYTES_MAX, LENGTH_BYTES, Op, entry_bytes, padded, payload_bytes};
+pub use mode::GroupMode;
 pub use pack::{Packer, Refused};
 pub use pairs::{PairList, pairs_of};
 pub use parse::{Entry, Malformed, Reason, parse, parse_mut};
+pub use transaction::{Ask, Asked, PairVersion, ToAsk, VERSION_BYTES, pack_transaction, parse_transaction};
+pub use transaction_results::{
+    TransactionResult, read_transaction_results, result_bytes, write_transaction_results,
+};
 pub use vector::{PairAddress, VECTOR_HEAD_BYTES, VECTOR_PAIR_BYTES, parse_vector, write_vector};

@@ -87,7 +87,7 @@ impl<'a> Packer<'a> {
 
 /// Copies `bytes` to the beginning of `out`; returns what is behind them.
 #[inline]
-fn put<'a>(out: &'a mut [u8], bytes: &[u8; LENGTH_BYTES]) -> &'a mut [u8] {
+pub(super) fn put<'a>(out: &'a mut [u8], bytes: &[u8; LENGTH_BYTES]) -> &'a mut [u8] {
     match out.split_first_chunk_mut() {
         Some((here, rest)) => {
             *here = *bytes;
@@ -99,7 +99,7 @@ fn put<'a>(out: &'a mut [u8], bytes: &[u8; LENGTH_BYTES]) -> &'a mut [u8] {
 
 /// Length, bytes, zeros.
 #[inline]
-fn put_counted<'a>(out: &'a mut [u8], bytes: &[u8]) -> &'a mut [u8] {
+pub(super) fn put_counted<'a>(out: &'a mut [u8], bytes: &[u8]) -> &'a mut [u8] {
     let out = put(out, &(bytes.len() as u32).to_le_bytes());
     match out.split_at_mut_checked(padded(bytes.len())) {
         Some((here, rest)) => {

@@ -31,6 +31,8 @@ pub enum Reason {
     Padding,
     /// A type is unknown, or a reserved bit of it is set.
     Type,
+    /// A version of another length.
+    Version,
 }
 
 /// A payload that is refused.
@@ -95,7 +97,7 @@ pub fn parse_mut(
 }
 
 /// How many entries are still to come, of how many.
-struct Left {
+pub(super) struct Left {
     count: u32,
     taken: u32,
 }
@@ -103,20 +105,20 @@ struct Left {
 impl Left {
     /// Whether there is another one.
     #[inline]
-    fn take(&mut self) -> bool {
+    pub(super) fn take(&mut self) -> bool {
         let more = self.taken < self.count;
         self.taken += u32::from(more);
         more
     }
 
     #[inline]
-    fn ends(&self, payload: &[u8], at: usize) -> Result<u32, Malformed> {
+    pub(super) fn ends(&self, payload: &[u8], at: usize) -> Result<u32, Malformed> {
         if at == payload.len() { Ok(self.count) } else { Err(wrong(at, Reason::Trailing)) }
     }
 }
 
 #[inline]
-fn count(payload: &[u8]) -> Result<Left, Malformed> {
+pub(super) fn count(payload: &[u8]) -> Result<Left, Malformed> {
     match number(payload, 0)? {
         0 => Err(wrong(0, Reason::Empty)),
         count => Ok(Left { count, taken: 0 }),
@@ -124,13 +126,13 @@ fn count(payload: &[u8]) -> Result<Left, Malformed> {
 }
 
 #[cold]
-fn wrong(at: usize, reason: Reason) -> Malformed {
+pub(super) fn wrong(at: usize, reason: Reason) -> Malformed {
     Malformed { at: at as u32, reason }
 }
 
 /// The four bytes at `at`.
 #[inline]
-fn number(payload: &[u8], at: usize) -> Result<u32, Malformed> {
+pub(super) fn number(payload: &[u8], at: usize) -> Result<u32, Malformed> {
     match payload.get(at..).and_then(|rest| rest.first_chunk()) {
         Some(bytes) => Ok(u32::from_le_bytes(*bytes)),
         None => Err(wrong(at, Reason::Truncated)),
@@ -161,7 +163,11 @@ fn entry_at(form: Form, payload: &[u8], at: usize) -> Result<(Entry, usize), Mal
 
 /// The `bytes` bytes behind their length, which is at `at`, and where the zeros behind them end.
 #[inline]
-fn padded_bytes(payload: &[u8], at: usize, bytes: usize) -> Result<(Range<u32>, usize), Malformed> {
+pub(super) fn padded_bytes(
+    payload: &[u8],
+    at: usize,
+    bytes: usize,
+) -> Result<(Range<u32>, usize), Malformed> {
     let start = at + LENGTH_BYTES;
     // A length is below 2^32 and a payload is in memory: no sum of the two overflows 64 bits.
     let (stop, end) = (start + bytes, start + padded(bytes));

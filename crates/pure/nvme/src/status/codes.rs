@@ -95,6 +95,11 @@ codes! {
     WRITE_FAULT = MEDIA 0x80 final "Write Fault";
     UNRECOVERED_READ_ERROR = MEDIA 0x81 final "Unrecovered Read Error";
     COMPARE_FAILURE = MEDIA 0x85 final "Compare Failure";
+    // Ours: of transactions.
+    PRECONDITION_FAILED = VENDOR 0xC0 final "Transaction Precondition Failed";
+    WRITTEN_TWICE = VENDOR 0xC1 final "Transaction Key Written Twice";
+    NO_TRANSACTIONS = VENDOR 0xC2 final "Transactions Not Supported by the Engine";
+    SEVERAL_SHARDS = VENDOR 0xC3 final "Transaction Spans Several Shards";
     // Base, "Path Related Status Values": from 70h on made by the host's side of a transport, never by a controller.
     ASYMMETRIC_ACCESS_INACCESSIBLE = PATH 0x02 retry "Asymmetric Access Inaccessible";
     HOST_PATHING_ERROR = PATH 0x70 retry "Host Pathing Error";

@@ -32,11 +32,15 @@ bitfields!(Methods(u16) {} flags {
     group_comparators / with_group_comparators: 10;
     /// Iterator Open, Next and Close, of namespaces whose engine has an order of keys and snapshots.
     iterators / with_iterators: 11;
+    /// Groups that are transactions, of namespaces whose engine has them.
+    transactions / with_transactions: 12;
+    /// Keys of 17 to 255 bytes in transactions.
+    long_keys_in_transactions / with_long_keys_in_transactions: 13;
 });
 
 impl Methods {
     /// All of them.
-    pub const ALL: Self = Self(0xFFF);
+    pub const ALL: Self = Self(0x3FFF);
 }
 
 /// Log page C0h, 64 bytes.

@@ -89,7 +89,7 @@ fn table_names_each_code_once() {
 #[test]
 fn display_uses_the_name() {
     assert_eq!(Status::KEY_DOES_NOT_EXIST.to_string(), "KV Key Does Not Exist (SCT 0h, SC 87h)");
-    assert_eq!(Status::new(7, 0xC0).to_string(), "Unknown Status (SCT 7h, SC C0h)");
+    assert_eq!(Status::new(7, 0xBF).to_string(), "Unknown Status (SCT 7h, SC BFh)");
     let all = Status::KEY_EXISTS.with_more(true).with_retry_delay(2);
     assert_eq!(format!("{all:?}"), "Key Exists (SCT 0h, SC 89h) CRD2 M DNR");
 }

@@ -167,6 +167,8 @@ fn the_page_of_capabilities() {
         ),
         ("Group Vector and Bulk Put", none.with_group_comparators(true)),
         ("Iterator Open, Next and Close", none.with_iterators(true)),
+        ("Group and Group Both Ways as transactions", none.with_transactions(true)),
+        ("long keys in transactions", none.with_long_keys_in_transactions(true)),
     ];
     assert_eq!(methods.iter().fold(0, |all, (_, bit)| all | bit.0), Methods::ALL.0, "each bit has a name");
     let named: Vec<_> =

@@ -3,7 +3,7 @@
 use super::seal::{Role, padded};
 use super::seen::Seen;
 use crate::record::record_bytes;
-use saker_engine_api::{GroupError, GroupOp, GroupSource, KvError, Member};
+use saker_engine_api::{GroupError, GroupFlags, GroupOp, GroupSource, KvError, Member};
 
 /// Where a key belongs in a store.
 pub trait Placed: Copy + Eq {
@@ -103,6 +103,17 @@ impl<P: Placed> Plan<P> {
             Some(at) => Err(GroupError::Duplicate(at)),
             None => Ok(()),
         }
+    }
+
+    /// Refuses an atomic group if some member cannot be carried out.
+    #[inline]
+    pub fn atomic<E>(&self, flags: GroupFlags) -> Result<(), GroupError<E>> {
+        if flags.is_atomic() { self.all_or_none() } else { Ok(()) }
+    }
+
+    fn all_or_none<E>(&self) -> Result<(), GroupError<E>> {
+        let failed = |(n, p): (usize, &Planned<P>)| Some(GroupError::Member(n as u32, p.result.err()?));
+        self.members.iter().enumerate().find_map(failed).map_or(Ok(()), Err)
     }
 
     /// Whether anything will change.

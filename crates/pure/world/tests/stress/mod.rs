@@ -23,5 +23,6 @@ mod power;
 mod resets;
 mod rig;
 mod silent;
+mod transactions;
 
 use saker_testing::tier;

@@ -15,7 +15,7 @@ pub use pairs::Pairs;
 use super::HashStore;
 use super::reserve::FOR_PAIRS;
 use saker_engine_api::{
-    Answers, Capability, Context, GroupError, GroupFlags, GroupOp, GroupSource, Groups, Unsupported,
+    Answers, Capability, Context, GroupError, GroupOp, GroupSource, Groups, KvError, PairVersion, Unsupported,
 };
 use saker_log::{Bytes, LogAddr, Writer};
 use saker_segment_store::{SegmentStore, Stall, Step, Stream, ready};
@@ -40,7 +40,7 @@ impl Groups for HashStore {
     ) -> Step<Result<(), Refused<G>>> {
         let (m, w) = cx.parts();
         let bytes = source.bytes();
-        if source.flags() != GroupFlags::NONE {
+        if source.flags().has_unknown() {
             return Step::Done(Err(GroupError::Unsupported(Unsupported(Capability::Groups))));
         }
         if bytes > self.group_bytes_max() {
@@ -55,6 +55,22 @@ impl Groups for HashStore {
             w.work(Unit::CopyByte, u64::from(bytes));
         }
         step
+    }
+
+    /// A place is written once in the erase cycle of its segment.
+    fn version<M: SegmentStore, W: Meter>(
+        &mut self,
+        key: &[u8],
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<Option<PairVersion>, KvError>> {
+        let Some(place) = self.index.place(key) else { return Step::Done(Err(KvError::KeySize)) };
+        self.enter_pending();
+        cx.meter.work(Unit::Probe, 2);
+        let version = self.index.get(place).map(|addr| {
+            let epoch = cx.medium.epoch(self.segment_of(addr.position()));
+            PairVersion(u128::from(epoch) << 64 | u128::from(addr.position()))
+        });
+        Step::Done(Ok(version))
     }
 }
 
@@ -163,7 +179,9 @@ impl HashStore {
         let are_pairs = source.only_stores() && self.plan_pairs(source, payload, log_addr)?;
         if !are_pairs {
             self.plan(source, payload, w)?;
-            self.prepare_writes();
+            self.assign_others();
+            self.plan.atomic(source.flags())?;
+            self.credit.pay_group(self.plan.pairs, self.plan.pair_bytes);
             seal_members(&self.plan, payload);
         }
         Ok(are_pairs)
@@ -183,13 +201,12 @@ impl HashStore {
         self.log.put(m, writer, 0, record);
     }
 
-    /// Roles of a group of writes, which are always admitted on the short way.
-    fn prepare_writes(&mut self) {
+    /// Roles of the deletes of a group of writes, which are always admitted on the short way.
+    fn assign_others(&mut self) {
         if self.plan.others > 0 {
             self.enter_pending();
             self.assign();
         }
-        self.credit.pay_group(self.plan.pairs, self.plan.pair_bytes);
     }
 
     /// The long way: reads, and stores when little room is left. The payload is looked at before it has a place.
@@ -225,6 +242,9 @@ impl HashStore {
         }
         self.enter_pending();
         self.assign();
+        if let Err(refused) = self.plan.atomic(source.flags()) {
+            return Step::Done(Err(refused));
+        }
         ready!(self.reads_resident(m));
         if !self.plan.writes() {
             self.apply(LogAddr(0), answers, m, w);

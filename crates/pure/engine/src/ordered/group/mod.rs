@@ -11,13 +11,13 @@ mod apply;
 mod look;
 
 use super::inside::Inside;
-use super::key::Key;
+use super::key::{Entry, Key};
 use super::reserve::{DELETES_LEAVE, STORES_LEAVE};
 use super::structure::{Structure, Write};
 use super::{Settings, Store};
 use look::Looked;
 use saker_engine_api::{
-    Answers, Capability, Context, GroupError, GroupFlags, GroupSource, Groups, Unsupported,
+    Answers, Capability, Context, GroupError, GroupSource, Groups, KvError, PairVersion, Unsupported,
 };
 use saker_log::append::Reserve;
 use saker_log::{LogAddr, Writer};
@@ -65,7 +65,7 @@ impl<S: Structure> Groups for Store<S> {
     ) -> Step<Result<(), Refused<G>>> {
         let (m, w) = cx.parts();
         let bytes = source.bytes();
-        if source.flags() != GroupFlags::NONE {
+        if source.flags().has_unknown() {
             return Step::Done(Err(GroupError::Unsupported(Unsupported(Capability::Groups))));
         }
         if bytes > self.group_bytes_max() {
@@ -86,6 +86,17 @@ impl<S: Structure> Groups for Store<S> {
             self.landing.stats.memcpy_bytes += u64::from(bytes);
         }
         step
+    }
+
+    fn version<M: SegmentStore, W: Meter>(
+        &mut self,
+        key: &[u8],
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<Option<PairVersion>, KvError>> {
+        let Some(name) = Key::new(key) else { return Step::Done(Err(KvError::KeySize)) };
+        let (found, _) = ready!(S::find(self, &name, None, &*cx.medium, cx.meter));
+        let of = |e: &Entry| PairVersion(e.version.into());
+        Step::Done(found.map(|e| e.filter(|e| !e.is_tombstone()).as_ref().map(of)))
     }
 }
 
@@ -166,6 +177,7 @@ impl<S: Structure> Store<S> {
         let payload = &mut record[HEADER_BYTES as usize..used];
         source.read(payload).map_err(|_| GroupError::Transfer)?;
         plan.read(source, payload, self.settings.value_bytes_max, Key::new)?;
+        plan.atomic(source.flags())?;
         seal_members(plan, payload);
         record[used..].fill(0);
         saker_value_log::record::seal(header, &mut record[..used]);
@@ -186,7 +198,9 @@ impl<S: Structure> Store<S> {
         record.resize((HEADER_BYTES + source.bytes()) as usize, 0);
         let payload = &mut record[HEADER_BYTES as usize..];
         let read = source.read(payload).map_err(|_| GroupError::Transfer);
-        let planned = read.and_then(|()| plan.read(source, payload, self.settings.value_bytes_max, Key::new));
+        let planned = read
+            .and_then(|()| plan.read(source, payload, self.settings.value_bytes_max, Key::new))
+            .and_then(|()| plan.atomic(source.flags()));
         if planned.is_ok() {
             self.put_group(plan, source, &mut record, writer, m);
         }
@@ -247,6 +261,9 @@ impl<S: Structure> Store<S> {
     ) -> Step<Result<(), Refused<G>>> {
         let mut looked = ready!(self.look_up(plan, m, w));
         self.assign(plan, &looked);
+        if let Err(refused) = plan.atomic(source.flags()) {
+            return Step::Done(Err(refused));
+        }
         let bytes = record_bytes(0, source.bytes());
         let mut landed = (LogAddr(0), 0);
         if plan.writes() {

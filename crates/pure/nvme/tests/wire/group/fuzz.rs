@@ -8,7 +8,8 @@ use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 use saker_nvme::group::results::ResultsReader;
 use saker_nvme::group::{
-    Entry, Form, Malformed, Op, PairAddress, parse, parse_mut, parse_vector, write_vector,
+    Ask, Entry, Form, GroupMode, Malformed, Op, PairAddress, pack_transaction, parse, parse_mut,
+    parse_transaction, parse_vector, read_transaction_results, write_vector,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,19 +25,23 @@ fn rounds() -> u64 {
     saker_testing::tier(1, SOAK_ROUNDS)
 }
 
-/// What reads the bytes: a payload of a form, or a vector of addresses.
+/// What reads the bytes: a payload of a form, that of a transaction, or a vector of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Reader {
     Payload(u8),
+    Transaction(u8),
     Vector,
 }
 
-const READERS: [Reader; 6] = [
+const READERS: [Reader; 9] = [
     Reader::Payload(1),
     Reader::Payload(2),
     Reader::Payload(3),
     Reader::Payload(4),
     Reader::Payload(5),
+    Reader::Transaction(1),
+    Reader::Transaction(3),
+    Reader::Transaction(5),
     Reader::Vector,
 ];
 
@@ -47,10 +52,18 @@ type Taken = (u32, Option<(String, u32)>);
 fn take(reader: Reader, bytes: &[u8]) -> Taken {
     // Whatever comes back from a device is read the same way.
     assert!(ResultsReader::new(bytes).into_iter().flatten().count() <= bytes.len());
+    for has_versions in [false, true] {
+        let read = read_transaction_results(GroupMode { is_transaction: true, has_versions }, bytes);
+        assert!(read.is_none_or(|results| results.len() <= bytes.len()));
+    }
     let wrong = |m: Malformed| {
         assert!(m.at as usize <= bytes.len() && !m.status().is_success());
         (format!("{:?}", m.reason), m.at)
     };
+    if let Reader::Transaction(form) = reader {
+        let (seen, error) = take_transaction(Form::from_number(form).unwrap(), bytes);
+        return (seen, error.map(wrong));
+    }
     let Reader::Payload(form) = reader else {
         let read = parse_vector(bytes);
         if let Ok(pairs) = &read {
@@ -70,6 +83,25 @@ fn take(reader: Reader, bytes: &[u8]) -> Taken {
     }
     assert_eq!(take_marking(form, bytes, &seen), read, "readers that mark what they have read see the same");
     (seen.len() as u32, read.err().map(wrong))
+}
+
+/// Reads the payload of a transaction. One that is good has one spelling, and without conditions it is a group's.
+fn take_transaction(form: Form, bytes: &[u8]) -> (u32, Option<Malformed>) {
+    let mut seen = Vec::new();
+    let part = |r: &std::ops::Range<u32>| &bytes[r.start as usize..r.end as usize];
+    let read = parse_transaction(form, bytes, |e| {
+        assert!(!e.key.is_empty() && e.value.start <= e.value.end);
+        seen.push((e.ask, part(&e.key), part(&e.value)));
+    });
+    let has_conditions = seen.iter().any(|(ask, ..)| !matches!(ask, Ask::Op(_)));
+    if let Ok(count) = read {
+        let (packed_form, packed) = pack_transaction(seen.iter().copied()).unwrap();
+        assert!(packed_form != form || packed == bytes, "two spellings of one transaction");
+        let as_group = parse(form, bytes, |_| {});
+        assert_eq!(as_group.is_ok(), !has_conditions, "a group has no conditions");
+        assert_eq!(as_group.unwrap_or(count), count);
+    }
+    (seen.len() as u32, read.err())
 }
 
 /// Reads a payload and overwrites each entry as soon as it is shown: those behind it are read as they came.
@@ -106,8 +138,23 @@ fn seeds() -> Vec<(Reader, Vec<u8>)> {
         of(3, |_| Op::Delete),
         of(4, |_| Op::Exist),
         of(5, |n| Op::from_number(u32::from(n) % 4 + 1).unwrap()),
+        (Reader::Transaction(1), of(1, |_| Op::Store).1),
+        (Reader::Transaction(5), transaction()),
         (Reader::Vector, write_vector(&(0..5).map(pair).collect::<Vec<_>>())),
     ]
+}
+
+/// Every type twice.
+fn transaction() -> Vec<u8> {
+    let asks = [1, 2, 3, 4, 16, 17, 18, 19].map(|n| Ask::from_number(n).unwrap());
+    let entries: Vec<_> = (0..16_u8)
+        .map(|n| {
+            let ask = asks[usize::from(n) % 8];
+            let bytes = if ask == Ask::Version { 24 } else { usize::from(n) * 3 };
+            (ask, vec![n; usize::from(n) % 40 + 1], vec![n; if ask.has_value() { bytes } else { 0 }])
+        })
+        .collect();
+    pack_transaction(entries.iter().map(|(ask, key, value)| (*ask, &key[..], &value[..]))).unwrap().1
 }
 
 /// Numbers that parsers get wrong.
@@ -181,6 +228,7 @@ fn breed(begin: &[(Reader, Vec<u8>)], mutants: u64) -> (BTreeMap<Novelty, Vec<u8
 fn line(reader: Reader, bytes: &[u8]) -> String {
     let name = match reader {
         Reader::Payload(form) => form.to_string(),
+        Reader::Transaction(form) => format!("t{form}"),
         Reader::Vector => "vector".to_owned(),
     };
     let (seen, error) = take(reader, bytes);
@@ -193,7 +241,10 @@ fn line(reader: Reader, bytes: &[u8]) -> String {
 fn read_line(line: &str) -> (Reader, Vec<u8>) {
     let mut words = line.split(' ');
     let name = words.next().unwrap();
-    let reader = name.parse().map_or(Reader::Vector, Reader::Payload);
+    let reader = match name.strip_prefix('t') {
+        Some(form) => Reader::Transaction(form.parse().unwrap()),
+        None => name.parse().map_or(Reader::Vector, Reader::Payload),
+    };
     let hex = words.nth(2).unwrap_or_default();
     let byte = |n: usize| u8::from_str_radix(&hex[n..n + 2], 16).unwrap();
     (reader, (0..hex.len()).step_by(2).map(byte).collect())
@@ -218,12 +269,12 @@ fn mutants_are_refused_or_are_payloads() {
     let (found, accepted) = breed(&corpus(), MUTANTS * rounds());
     println!("{} mutants, {accepted} accepted, {} kinds", MUTANTS * rounds(), found.len());
     assert!(accepted > MUTANTS / 100, "the mutants must not all be nonsense: {accepted}");
-    for reason in ["Empty", "Truncated", "Trailing", "KeySize", "Padding", "Type"] {
+    for reason in ["Empty", "Truncated", "Trailing", "KeySize", "Padding", "Type", "Version"] {
         assert!(found.keys().any(|(_, error, _)| error.as_deref() == Some(reason)), "never {reason}");
     }
 }
 
-/// `cargo test -p saker-nvme --test wire -- --ignored write_corpus --nocapture | grep -E '^(vector|[1-5]) '`
+/// `cargo test -p saker-nvme --test wire -- --ignored write_corpus --nocapture | grep -E '^(vector|t?[1-5]) '`
 #[test]
 #[ignore = "prints a new corpus"]
 fn write_corpus() {

@@ -5,6 +5,7 @@ mod fuzz;
 mod malformed;
 mod payload;
 mod results;
+mod transactions;
 mod vector;
 
 use saker_nvme::group::{Entry, Form, Op, Packer, parse};

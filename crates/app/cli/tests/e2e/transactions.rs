@@ -1,0 +1,53 @@
+//! `saker txn`: all of a script or nothing.
+
+use crate::e2e::support::Desk;
+
+#[test]
+fn a_script_is_done_as_a_whole() {
+    let desk = Desk::with_image();
+    desk.disk(&["put", "stock", "3"]).good();
+    let script = b"# one of them is sold\nget stock\n\nrequire stock value 3\nrequire order:1 absent\n\
+        put stock 2\nput order:1 a pair of shoes\nget order:1\ndelete never was\n";
+    desk.write("sell.txt", script);
+    let refused = desk.disk(&["txn", "sell.txt"]).refused(2);
+    assert!(refused.contains("line 9: `delete never was` is no operation"), "{refused}");
+    assert_eq!(desk.disk(&["get", "stock"]).good(), "3");
+    desk.write("sell.txt", &script[..script.len() - 5]);
+    let good = desk.disk(&["txn", "sell.txt"]).good();
+    assert_eq!(good, "stock\t3\norder:1\ta pair of shoes\n", "what it reads, its own writes too");
+    assert_eq!(desk.disk(&["get", "order:1"]).good(), "a pair of shoes");
+    // Again it does not hold, and nothing is done.
+    let refused = desk.disk(&["txn", "sell.txt"]).refused(1);
+    assert!(refused.contains("requires of \"stock\" does not hold; nothing was done"), "{refused}");
+    assert_eq!(desk.disk(&["get", "stock"]).good(), "2");
+    let piped = desk.piped(
+        &["txn", "-", "--json", "--device", "file:disk.img"],
+        b"get stock\nget hex:00ff\nrequire hex:00ff absent\nput hex:00ff base64:AP8=\nget hex:00ff\n",
+    );
+    let document: serde_json::Value = serde_json::from_str(&piped.good()).expect("one document");
+    assert_eq!(document["operations"], 5);
+    assert_eq!(document["reads"][0]["value"], "2");
+    assert_eq!(document["reads"][1], serde_json::json!({ "key_base64": "AP8=" }));
+    assert_eq!(document["reads"][2]["value_base64"], "AP8=");
+}
+
+#[test]
+fn scripts_and_devices_that_make_no_sense() {
+    let desk = Desk::with_image();
+    for (script, said) in [
+        (&b""[..], "no operations"),
+        (b"# nothing\n", "no operations"),
+        (b"put\n", "line 1: the key is empty"),
+        (b"get a\nfetch b\n", "line 2: `fetch b` is no operation"),
+        (b"require a\n", "line 1: `require a` is no operation"),
+        (b"require a gone\n", "is no operation"),
+        (b"put hex:0 v\n", "no hexadecimal"),
+    ] {
+        let refused = desk.piped(&["txn", "-", "--device", "file:disk.img"], script).refused(2);
+        assert!(refused.contains(said), "{refused}");
+    }
+    desk.disk(&["txn", "no/such"]).refused(1);
+    let other = "mem:?size=16MiB&profile=tiny&engine=hash_plus";
+    let refused = desk.piped(&["txn", "-", "--device", other], b"put a 1\n").refused(1);
+    assert!(refused.contains("hash_store, lsm and tree have"), "{refused}");
+}

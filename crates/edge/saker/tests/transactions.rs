@@ -1,0 +1,231 @@
+//! Transactions through the door for applications, on devices of this process.
+
+use saker::{EngineKind, HostError, Kv, KvError, PairVersion, Require, WriteBatch};
+use std::collections::BTreeMap;
+
+const ENGINES: [&str; 3] = ["hash_store", "lsm", "tree"];
+
+fn open(options: &str) -> Kv {
+    Kv::open(&format!("mem:?size=64MiB&profile=tiny{options}")).expect("opens")
+}
+
+fn long(n: u32) -> Vec<u8> {
+    format!("a key that no device takes as it is, number {n:03}").into_bytes()
+}
+
+#[test]
+fn all_of_a_transaction_or_nothing() {
+    for engine in ENGINES {
+        let mut kv = open(&format!("&engine={engine}"));
+        kv.put(b"a", b"1").expect("room");
+        kv.put(&long(1), b"one").expect("room");
+        let mut txn = kv.begin_transaction().expect("it has them");
+        assert_eq!(txn.get(b"a").expect("reads"), Some(b"1".to_vec()));
+        assert_eq!(txn.get(&long(1)).expect("reads"), Some(b"one".to_vec()));
+        txn.put(b"b", b"2").expect("a good key");
+        txn.put(&long(2), &[7; 5000]).expect("a good key");
+        assert!(txn.delete(&long(1)).expect("asks") && !txn.delete(&long(3)).expect("asks"));
+        txn.commit().expect("nobody is between");
+        assert_eq!(kv.multi_exist(&[b"b", &long(2), &long(1)]).expect("looks"), [true, true, false]);
+        let mut txn = kv.begin_transaction().expect("it has them");
+        txn.put(b"c", b"3").expect("a good key");
+        txn.put(b"too much", &vec![0; 900_000]).expect("a good key");
+        let refused = txn.commit().expect_err("it is more than the namespace takes");
+        assert!(matches!(refused, HostError::TransactionLength { .. }), "{refused}");
+        assert!(!kv.exists(b"c").expect("looks"));
+        kv.close().expect("closes");
+    }
+}
+
+#[test]
+fn requirements_name_their_key() {
+    let mut kv = open("");
+    kv.put(b"a", b"1").expect("room");
+    let there = kv.get_versioned(b"a").expect("reads");
+    assert_eq!(kv.get_versioned(b"no").expect("reads").version, PairVersion::ABSENT);
+    let good = [
+        (&b"a"[..], Require::Present),
+        (b"no", Require::Absent),
+        (b"a", Require::Value(b"1".to_vec())),
+        (b"a", Require::Version(there.version)),
+        (b"no", Require::Version(PairVersion::ABSENT)),
+    ];
+    let bad = [
+        (&b"a"[..], Require::Absent),
+        (b"no", Require::Present),
+        (b"a", Require::Value(b"2".to_vec())),
+        (b"no", Require::Value(vec![])),
+        (b"a", Require::Version(PairVersion::ABSENT)),
+        (b"no", Require::Version(there.version)),
+    ];
+    for (key, what) in bad {
+        let mut txn = kv.begin_transaction().expect("it has them");
+        for (key, what) in good.clone() {
+            txn.require(key, what).expect("a good key");
+        }
+        txn.require(key, what.clone()).expect("a good key");
+        txn.put(b"written", b"never").expect("a good key");
+        assert_eq!(txn.commit(), Err(HostError::Unmet { key: key.to_vec() }), "{what:?}");
+    }
+    assert!(!kv.exists(b"written").expect("looks"));
+    let mut txn = kv.begin_transaction().expect("it has them");
+    for (key, what) in good {
+        txn.require(key, what).expect("a good key");
+    }
+    txn.commit().expect("all of it holds");
+    let mut txn = kv.begin_transaction().expect("it has them");
+    assert_eq!(txn.put(b"", b"1"), Err(HostError::KeyLength(0)));
+    assert_eq!(txn.put(&[1; 256], b"1"), Err(HostError::KeyLength(256)));
+    assert_eq!(txn.require(b"", Require::Present), Err(HostError::KeyLength(0)));
+}
+
+#[test]
+fn what_is_between_is_a_conflict() {
+    let mut kv = open("");
+    let mut runs = 0;
+    let outcome = kv.transact(&mut |txn| {
+        runs += 1;
+        txn.get(b"a")?;
+        txn.put(b"a", b"mine")?;
+        // As if another host had been between: the first runs are told so.
+        if runs < 4 { Err(HostError::Conflict { key: b"a".to_vec() }) } else { Ok(()) }
+    });
+    assert_eq!((outcome, runs), (Ok(()), 4));
+    let failed = kv.transact(&mut |txn| {
+        txn.put(b"b", b"never")?;
+        Err(HostError::Kv(KvError::NotFound))
+    });
+    assert_eq!(failed, Err(HostError::Kv(KvError::NotFound)));
+    assert_eq!(
+        (kv.get(b"a").expect("reads"), kv.exists(b"b").expect("looks")),
+        (Some(b"mine".to_vec()), false)
+    );
+    let unmet = kv.transact(&mut |txn| txn.require(b"a", Require::Absent));
+    assert_eq!(unmet, Err(HostError::Unmet { key: b"a".to_vec() }), "it is not tried again");
+}
+
+#[test]
+fn an_atomic_batch_is_not_split() {
+    for engine in ENGINES {
+        let mut kv = open(&format!("&engine={engine}"));
+        kv.put(b"gone", b"1").expect("room");
+        let mut batch = WriteBatch::new();
+        batch.set_atomic(true).put(b"a", b"1").delete(b"gone").delete(b"never was").put(&long(4), b"2");
+        let before = kv.group_stats().groups;
+        kv.write(&batch).expect("deletes of keys that are not there succeed");
+        // One told that a key is not there.
+        assert_eq!(kv.group_stats().groups - before, 2);
+        assert_eq!(kv.multi_exist(&[b"a", b"gone", &long(4)]).expect("looks"), [true, false, true]);
+        for n in 0..200_u32 {
+            batch.put(&n.to_be_bytes(), &[1; 10_000]);
+        }
+        assert!(matches!(kv.write(&batch), Err(HostError::TransactionLength { .. })));
+        assert!(!kv.exists(&0_u32.to_be_bytes()).expect("looks"));
+    }
+}
+
+/// The hash FTLs leave a group in parts at a cut: they say so before anything is done.
+#[test]
+fn engines_without_transactions_say_so() {
+    for engine in EngineKind::ALL.iter().filter(|engine| !ENGINES.contains(&engine.name())) {
+        let mut kv = open(&format!("&engine={}", engine.name()));
+        assert_eq!(kv.has_transactions(), Ok(false), "{}", engine.name());
+        assert!(matches!(kv.begin_transaction(), Err(HostError::NoTransactions(_))));
+        let mut batch = WriteBatch::new();
+        batch.set_atomic(true).put(b"a", b"1").put(b"b", b"2");
+        assert!(matches!(kv.write(&batch), Err(HostError::NoTransactions(_))));
+        assert!(!kv.exists(b"a").expect("looks"));
+        batch.set_atomic(false);
+        kv.write(&batch).expect("one by one");
+    }
+}
+
+#[test]
+fn the_read_cache_follows() {
+    let mut kv = open("&cache=1MiB");
+    kv.put(b"a", b"1").expect("room");
+    assert_eq!(kv.get(b"a").expect("reads"), Some(b"1".to_vec()));
+    kv.transact(&mut |txn| txn.put(b"a", b"2")).expect("nobody is between");
+    assert_eq!(kv.get(b"a").expect("reads"), Some(b"2".to_vec()));
+    kv.transact(&mut |txn| txn.delete(b"a").map(drop)).expect("nobody is between");
+    assert_eq!(kv.get(b"a").expect("reads"), None);
+    let refused = kv.transact(&mut |txn| {
+        txn.put(b"a", b"3")?;
+        txn.require(b"b", Require::Present)
+    });
+    assert_eq!((refused.is_err(), kv.get(b"a").expect("reads")), (true, None));
+}
+
+/// A device of two shards has a transaction in one of them, or not at all.
+#[test]
+fn several_shards_are_refused_by_name() {
+    let mut kv = open("&shards=2");
+    assert_eq!(kv.has_transactions(), Ok(true));
+    kv.transact(&mut |txn| txn.put(b"alone", b"1")).expect("one key is in one shard");
+    let (mut done, mut refused) = (0, 0);
+    for n in 0..40_u8 {
+        match kv.transact(&mut |txn| {
+            txn.get(&[n, 1])?;
+            txn.put(&[n, 1], b"1")?;
+            txn.put(&[n, 2], b"2")
+        }) {
+            Ok(()) => done += 1,
+            Err(HostError::SeveralShards { key }) => {
+                assert_eq!(key, [n, 2]);
+                refused += 1;
+            }
+            Err(error) => panic!("{error}"),
+        }
+        let there = kv.multi_exist(&[&[n, 1], &[n, 2]]).expect("looks");
+        assert_eq!(there[0], there[1], "all or nothing");
+    }
+    assert!(done > 5 && refused > 5, "{done} done, {refused} refused");
+    kv.close().expect("closes");
+}
+
+#[test]
+fn an_image_keeps_what_was_committed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for engine in ENGINES {
+        let path = dir.path().join(format!("{engine}.img"));
+        let kind = EngineKind::ALL.iter().find(|kind| kind.name() == engine).expect("an engine");
+        let plan = saker::ImagePlan { engine: *kind, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) };
+        plan.create(&path).expect("creates");
+        let url = format!("file:{}", path.display());
+        let mut kv = Kv::open(&url).expect("opens");
+        let mut model = BTreeMap::new();
+        let mut seen = Vec::new();
+        for round in 0..3_u8 {
+            for n in 0..50_u8 {
+                kv.transact(&mut |txn| {
+                    txn.get(&[n])?;
+                    txn.put(&[n], &[round; 100])?;
+                    txn.put(&[n, n], &[round; 200])
+                })
+                .expect("nobody is between");
+                model.insert(vec![n], vec![round; 100]);
+                model.insert(vec![n, n], vec![round; 200]);
+            }
+            let version = kv.get_versioned(&[7]).expect("reads").version;
+            assert!(!seen.contains(&version), "{engine}: a version of an earlier run");
+            seen.push(version);
+            if round == 1 {
+                kv.close().expect("closes");
+            } else {
+                drop(kv);
+            }
+            kv = Kv::open(&url).expect("opens");
+            for (key, value) in &model {
+                assert_eq!(kv.get(key).expect("reads").as_ref(), Some(value));
+            }
+            // What was read before the device was closed has changed, as far as anybody can tell.
+            let mut txn = kv.begin_transaction().expect("it has them");
+            txn.require(&[7], Require::Version(version)).expect("a good key");
+            assert!(matches!(txn.commit(), Err(HostError::Unmet { .. })));
+        }
+        kv.close().expect("closes");
+        let mut kv = Kv::open(&format!("{url}?readonly")).expect("opens");
+        let refused = kv.transact(&mut |txn| txn.put(b"a", b"1"));
+        assert_eq!(refused, Err(HostError::Kv(KvError::WriteProtected)));
+    }
+}

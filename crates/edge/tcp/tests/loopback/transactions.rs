@@ -1,0 +1,156 @@
+//! Transactions of hosts that compete over the network.
+
+use super::support::{count, open, serve, url};
+use crate::transfers::{audit, open_accounts, transfer};
+use saker::{HostError, Kv, Require, Saker, SakerOptions, WriteBatch};
+use saker_sim::Seed;
+
+fn device(engine: &str) -> String {
+    format!("mem:?size=64MiB&profile=tiny&engine={engine}")
+}
+
+#[test]
+fn a_conflict_names_its_key() {
+    for engine in ["hash_store", "lsm", "tree"] {
+        let server = serve(&device(engine));
+        let (mut one, mut other) = (open(&server, ""), open(&server, ""));
+        one.put(b"a", b"1").expect("room");
+        let mut txn = one.begin_transaction().expect("it has them");
+        assert_eq!(txn.get(b"a").expect("reads"), Some(b"1".to_vec()));
+        assert_eq!(txn.get(b"new").expect("reads"), None);
+        txn.put(b"b", b"from a").expect("a good key");
+        other.put(b"a", b"2").expect("room");
+        assert_eq!(txn.commit(), Err(HostError::Conflict { key: b"a".to_vec() }));
+        assert!(!one.exists(b"b").expect("looks"), "nothing of it was done");
+        // Absence is read, too, and the same value written again is a write.
+        let mut txn = one.begin_transaction().expect("it has them");
+        assert_eq!(txn.get(b"new").expect("reads"), None);
+        txn.put(b"b", b"1").expect("a good key");
+        other.put(b"new", b"").expect("room");
+        assert_eq!(txn.commit(), Err(HostError::Conflict { key: b"new".to_vec() }));
+        let mut txn = one.begin_transaction().expect("it has them");
+        txn.get(b"a").expect("reads");
+        other.put(b"a", b"2").expect("room");
+        assert_eq!(txn.get(b"a"), Err(HostError::Conflict { key: b"a".to_vec() }), "known before the commit");
+        // Reads alone are checked together.
+        let mut txn = one.begin_transaction().expect("it has them");
+        txn.get(b"a").expect("reads");
+        other.put(b"a", b"3").expect("room");
+        txn.get(b"new").expect("reads");
+        assert_eq!(txn.commit(), Err(HostError::Conflict { key: b"a".to_vec() }));
+        // Writes alone compete with nobody.
+        let mut txn = one.begin_transaction().expect("it has them");
+        txn.put(b"a", b"4").expect("a good key");
+        other.put(b"a", b"5").expect("room");
+        txn.commit().expect("it has read nothing");
+        assert_eq!(other.get(b"a").expect("reads"), Some(b"4".to_vec()));
+    }
+}
+
+#[test]
+fn values_of_any_length_are_read_and_batches_are_whole() {
+    let server = serve(&device("hash_store"));
+    let mut kv = open(&server, "");
+    for bytes in [0, 1, 1000, 4096, 20_000] {
+        let value = vec![7; bytes];
+        kv.transact(&mut |txn| txn.put(b"key", &value)).expect("room");
+        let mut read = None;
+        kv.transact(&mut |txn| {
+            read = txn.get(b"key")?;
+            txn.require(b"key", Require::Value(value.clone()))
+        })
+        .expect("nobody is between");
+        assert_eq!(read.as_ref(), Some(&value), "{bytes} bytes");
+    }
+    let mut batch = WriteBatch::new();
+    batch.set_atomic(true).put(b"one", b"1").delete(b"key").delete(b"never was");
+    kv.write(&batch).expect("room");
+    assert_eq!(kv.multi_exist(&[b"one", b"key"]).expect("looks"), [true, false]);
+    drop(kv);
+    let server = serve("mem:?size=64MiB&profile=tiny&engine=hash_plus");
+    let mut kv = open(&server, "");
+    assert!(matches!(kv.begin_transaction(), Err(HostError::NoTransactions(_))));
+}
+
+/// Clients on threads of their own move money; the sum holds, and every transfer counts once.
+#[test]
+fn transfers_of_many_hosts() {
+    for engine in ["hash_store", "lsm", "tree"] {
+        let server = serve(&device(engine));
+        open_accounts(&mut open(&server, "")).expect("opens accounts");
+        let (clients, transfers) = (4, count(2000) as u64);
+        let told: Vec<u64> = std::thread::scope(|scope| {
+            let client = |n| {
+                let server = &server;
+                scope.spawn(move || {
+                    let (mut kv, mut rng) = (open(server, ""), Seed(n).rng());
+                    (0..transfers)
+                        .map(|_| transfer(&mut kv, n, &mut rng).expect("transfers"))
+                        .last()
+                        .unwrap_or(0)
+                })
+            };
+            let threads: Vec<_> = (0..clients).map(client).collect();
+            threads.into_iter().map(|thread| thread.join().expect("a client ends")).collect()
+        });
+        assert_eq!(told, vec![transfers; clients as usize]);
+        audit(&mut open(&server, ""), &told);
+    }
+}
+
+/// Sessions gather writes of a key in containers while transactions of another host read and write it: each write of either counts
+/// once, and what a transaction has read is what was there.
+#[test]
+fn beside_sessions_that_buffer_the_same_key() {
+    let server = serve(&device("lsm"));
+    let rounds = count(1000) as u64;
+    let options = SakerOptions::default();
+    std::thread::scope(|scope| {
+        let at = url(&server, "");
+        scope.spawn(move || {
+            let saker = Saker::open(&at, options).expect("opens");
+            let mut session = saker.session().expect("a session");
+            for n in 1..=rounds {
+                session.put(b"shared", &n.to_le_bytes()).expect("buffers");
+                session.put(b"of the session", &n.to_le_bytes()).expect("buffers");
+                if n % 10 == 0 {
+                    session.sync().expect("stores");
+                }
+            }
+            session.sync().expect("stores");
+        });
+        let server = &server;
+        scope.spawn(move || {
+            let mut kv = open(server, "");
+            for n in 1..=rounds {
+                kv.transact(&mut |txn| {
+                    let shared = txn.get(b"shared")?.unwrap_or_default();
+                    txn.put(b"copy", &shared)?;
+                    txn.put(b"of the transactions", &n.to_le_bytes())
+                })
+                .expect("transacts");
+            }
+        });
+    });
+    let mut kv = open(&server, "");
+    let mut read = |key: &[u8]| kv.get(key).expect("reads");
+    for key in [&b"shared"[..], b"of the session", b"of the transactions"] {
+        assert_eq!(read(key), Some(rounds.to_le_bytes().to_vec()), "{}", key.escape_ascii());
+    }
+    let copy = read(b"copy").unwrap_or_default();
+    assert!(copy.len() == 8 || copy.is_empty(), "{copy:?}");
+}
+
+/// A second host formats the namespace: what was read before is a conflict.
+#[test]
+fn format_between_is_a_conflict() {
+    let server = serve(&device("hash_store"));
+    let (mut one, mut other): (Kv, Kv) = (open(&server, ""), open(&server, ""));
+    one.put(b"a", b"1").expect("room");
+    let mut txn = one.begin_transaction().expect("it has them");
+    txn.get(b"a").expect("reads");
+    txn.put(b"b", b"1").expect("a good key");
+    other.format().expect("formats");
+    other.put(b"a", b"1").expect("room");
+    assert_eq!(txn.commit(), Err(HostError::Conflict { key: b"a".to_vec() }));
+}

@@ -1,0 +1,116 @@
+//! The pairs of a namespace as a transaction sees them: long keys are in envelopes, which change once by all that it writes in them.
+
+use crate::long_keys::{DeviceKey, Envelope, look};
+use saker_engine::transaction::{State, Write, write_all};
+use saker_engine::{AnyEngine, Context, Engine, Groups, KvError, NotDone, PairVersion};
+use saker_long_keys::{NarrowDigest, device_key};
+use saker_nvme::Key;
+use saker_segment_store::{Reads, SegmentStore, Step, ready};
+use saker_sim::{Meter, Unit};
+use std::collections::BTreeMap;
+
+/// The pairs of a namespace under keys of any length.
+pub(super) struct Keys<'a, M, W> {
+    pub(super) store: &'a mut AnyEngine,
+    pub(super) digest: Option<NarrowDigest>,
+    pub(super) m: &'a mut M,
+    pub(super) w: &'a mut W,
+}
+
+impl<M: SegmentStore, W: Meter> Keys<'_, M, W> {
+    /// Where the envelope of a key is, if it has one.
+    fn long(&mut self, key: &[u8]) -> Option<(DeviceKey, NarrowDigest)> {
+        let digest = self.digest.filter(|_| key.len() > Key::MAX_LEN)?;
+        self.w.work(Unit::ChecksumByte, key.len() as u64);
+        Some((device_key(key, &digest), digest))
+    }
+
+    fn envelope(&mut self, at: &DeviceKey, digest: NarrowDigest) -> Step<Result<Envelope, KvError>> {
+        look(self.store, at, digest, self.m, self.w)
+    }
+
+    /// The writes under device keys. Envelopes change once, by all that the transaction writes in them.
+    fn under_device_keys(&mut self, writes: &[Write<'_>]) -> Step<Result<Vec<DeviceWrite>, NotDone>> {
+        let mut envelopes: BTreeMap<DeviceKey, (u32, Envelope)> = BTreeMap::new();
+        let (mut device, mut absent) = (Vec::new(), Reads::new());
+        for write in writes {
+            let Some((at, digest)) = self.long(write.key) else {
+                device.push((write.place, write.key.to_vec(), write.value.map(<[u8]>::to_vec)));
+                continue;
+            };
+            let before = match envelopes.remove(&at) {
+                Some((_, envelope)) => Ok(envelope),
+                None => match self.envelope(&at, digest) {
+                    Step::Done(before) => before,
+                    Step::Need(reads) => {
+                        absent.extend(reads);
+                        continue;
+                    }
+                    Step::Blocked(stall) => return Step::Blocked(stall),
+                },
+            };
+            match before.and_then(|before| changed(&before, write)) {
+                Ok(after) => _ = envelopes.insert(at, (write.place, after)),
+                Err(e) => return Step::Done(Err(NotDone::Member(write.place, e))),
+            }
+        }
+        device.extend(envelopes.into_iter().map(|(at, (place, after))| {
+            let bytes = after.bytes();
+            (place, at.to_vec(), (!bytes.is_empty()).then(|| bytes.to_vec()))
+        }));
+        if absent.is_empty() { Step::Done(Ok(device)) } else { Step::Need(absent) }
+    }
+}
+
+/// The place of the member, the device key, the value.
+type DeviceWrite = (u32, Vec<u8>, Option<Vec<u8>>);
+
+/// An envelope after a write.
+fn changed(before: &Envelope, write: &Write<'_>) -> Result<Envelope, KvError> {
+    let after = match write.value {
+        Some(value) => before.with(write.key, value).map(Some),
+        None => before.without(write.key),
+    };
+    after.map(Envelope::of)
+}
+
+impl<M: SegmentStore, W: Meter> State for Keys<'_, M, W> {
+    fn version(&mut self, key: &[u8]) -> Step<Result<Option<PairVersion>, KvError>> {
+        let mut stored = key.to_vec();
+        if let Some((at, digest)) = self.long(key) {
+            match ready!(self.envelope(&at, digest)) {
+                Err(e) => return Step::Done(Err(e)),
+                Ok(envelope) if envelope.value(key).is_none() => return Step::Done(Ok(None)),
+                Ok(_) => stored = at.to_vec(),
+            }
+        }
+        self.store.version(&stored, &mut Context::new(self.m, self.w))
+    }
+
+    fn value(&mut self, key: &[u8]) -> Step<Result<Vec<u8>, KvError>> {
+        if let Some((at, digest)) = self.long(key) {
+            let envelope = self.envelope(&at, digest);
+            let value = |envelope: Envelope| envelope.value(key).map(<[u8]>::to_vec).ok_or(KvError::NotFound);
+            return envelope.map(|envelope| envelope.and_then(value));
+        }
+        let mut value = Vec::new();
+        let step = self.store.retrieve(key, &mut value, &mut Context::new(self.m, self.w));
+        step.map(|length| length.map(|_| value))
+    }
+
+    fn write(&mut self, writes: &[Write<'_>]) -> Step<Result<(), NotDone>> {
+        let is_long = |write: &Write<'_>| write.key.len() > Key::MAX_LEN;
+        if self.digest.is_none() || !writes.iter().any(is_long) {
+            return write_all(writes, self.store, &mut Context::new(self.m, self.w));
+        }
+        let device = match ready!(self.under_device_keys(writes)) {
+            Ok(device) => device,
+            Err(refused) => return Step::Done(Err(refused)),
+        };
+        let writes = device.iter().map(|(place, key, value)| {
+            let value = value.as_deref();
+            Write { place: *place, key, value }
+        });
+        write_all(&writes.collect::<Vec<_>>(), self.store, &mut Context::new(self.m, self.w))
+    }
+}

@@ -1,0 +1,198 @@
+//! Transactions: members that are all carried out or none, over any engine that has [`Capability::Transactions`](crate::Capability::Transactions)
+//! (compound commands with `CC_TRANSACTION`, HotStorage'19, section 5).
+//!
+//! Every member is judged by the pairs as they are before the transaction. If all may be carried out, the writes go into the
+//! log as one group with [`GroupFlags::ATOMIC`](crate::GroupFlags::ATOMIC), so index and log switch from one state to the other at once. A call that
+//! answers `Need` or `Blocked` has done nothing, and the next one judges anew: nothing can come between a judgement and its writes.
+
+mod of_engine;
+
+pub use of_engine::{OfEngine, write_all};
+
+use crate::answer::PairVersion;
+use crate::capabilities::Unsupported;
+use crate::kv::KvError;
+use saker_segment_store::{Reads, Step};
+use std::collections::BTreeSet;
+
+/// What a member of a transaction asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask<'p> {
+    /// Store a pair with that value.
+    Store(&'p [u8]),
+    /// Remove a pair. One that is not there refuses the transaction.
+    Delete,
+    /// Deliver a value. A pair that is not there is an answer.
+    Retrieve,
+    /// Tell whether there is such a pair.
+    Exist,
+    /// There is no such pair.
+    Absent,
+    /// There is such a pair.
+    Present,
+    /// The pair has that version; `None`: there is none.
+    Version(Option<PairVersion>),
+    /// The pair has that value.
+    Value(&'p [u8]),
+}
+
+impl Ask<'_> {
+    /// Whether it changes what is stored.
+    pub fn is_write(self) -> bool {
+        matches!(self, Self::Store(_) | Self::Delete)
+    }
+}
+
+/// A member of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part<'p> {
+    /// Its key.
+    pub key: &'p [u8],
+    /// What it asks for.
+    pub ask: Ask<'p>,
+}
+
+/// What a member found before the transaction; nothing, if it did not look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The pair's version; `None`: there was none.
+    pub version: Option<PairVersion>,
+    /// The value, of a retrieve that found a pair.
+    pub value: Option<Vec<u8>>,
+}
+
+/// Why a transaction was refused. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotDone {
+    /// The condition of the member at that place does not hold.
+    Condition(u32),
+    /// The member at that place cannot be carried out.
+    Member(u32, KvError),
+    /// The member at that place writes a key that another one writes, too.
+    WrittenTwice(u32),
+    /// Its writes are more than the engine takes at once.
+    TooLong,
+    /// The store is full.
+    CapacityExceeded,
+    /// The engine has no transactions.
+    Unsupported(Unsupported),
+}
+
+/// What a transaction sees of a store and how it leaves it.
+pub trait State {
+    /// The version of a pair; `None`: there is none.
+    fn version(&mut self, key: &[u8]) -> Step<Result<Option<PairVersion>, KvError>>;
+    /// Its value.
+    fn value(&mut self, key: &[u8]) -> Step<Result<Vec<u8>, KvError>>;
+    /// Writes all or none: values, or `None` to delete pairs that are there. Each place is that of the member which writes.
+    fn write(&mut self, writes: &[Write<'_>]) -> Step<Result<(), NotDone>>;
+}
+
+/// A write of a transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct Write<'p> {
+    /// The place of its member.
+    pub place: u32,
+    /// Its key.
+    pub key: &'p [u8],
+    /// The value; `None`: the pair is removed.
+    pub value: Option<&'p [u8]>,
+}
+
+/// Carries a transaction out: what each member found, in their order. `pages`: what earlier calls needed, and may need again; keep them
+/// between calls.
+pub fn transact<S: State>(
+    parts: &[Part<'_>],
+    pages: &mut Reads,
+    state: &mut S,
+) -> Step<Result<Vec<Found>, NotDone>> {
+    if let Some(place) = written_twice(parts) {
+        return Step::Done(Err(NotDone::WrittenTwice(place)));
+    }
+    let found = match look(parts, pages, state) {
+        Step::Done(Ok(found)) => found,
+        Step::Done(Err(refused)) => return Step::Done(Err(refused)),
+        Step::Need(reads) => return Step::Need(reads),
+        Step::Blocked(stall) => return Step::Blocked(stall),
+    };
+    let writes: Vec<_> = (0..).zip(parts).filter_map(|(place, part)| write_of(place, part)).collect();
+    if writes.is_empty() {
+        return Step::Done(Ok(found));
+    }
+    match state.write(&writes) {
+        Step::Done(done) => Step::Done(done.map(|()| found)),
+        Step::Need(reads) => Step::Need(add(pages, reads)),
+        Step::Blocked(stall) => Step::Blocked(stall),
+    }
+}
+
+fn write_of<'p>(place: u32, part: &Part<'p>) -> Option<Write<'p>> {
+    match part.ask {
+        Ask::Store(value) => Some(Write { place, key: part.key, value: Some(value) }),
+        Ask::Delete => Some(Write { place, key: part.key, value: None }),
+        _ => None,
+    }
+}
+
+/// The first member that writes a key which one before it writes.
+fn written_twice(parts: &[Part<'_>]) -> Option<u32> {
+    let mut written = BTreeSet::new();
+    parts.iter().position(|part| part.ask.is_write() && !written.insert(part.key)).map(|n| n as u32)
+}
+
+/// `more` and everything that was needed before: all pages that the next call will look at.
+fn add(pages: &mut Reads, more: Reads) -> Reads {
+    pages.extend(more);
+    pages.sort_unstable();
+    pages.dedup();
+    pages.clone()
+}
+
+/// Looks at what all members name, then judges them in their order.
+fn look<S: State>(parts: &[Part<'_>], pages: &mut Reads, state: &mut S) -> Step<Result<Vec<Found>, NotDone>> {
+    let (mut looked, mut absent) = (Vec::with_capacity(parts.len()), Reads::new());
+    for part in parts {
+        match look_at(part, state) {
+            Step::Done(found) => looked.push(found),
+            Step::Need(reads) => absent.extend(reads),
+            Step::Blocked(stall) => return Step::Blocked(stall),
+        }
+    }
+    if !absent.is_empty() {
+        return Step::Need(add(pages, absent));
+    }
+    let judged = (0..).zip(parts.iter().zip(looked)).map(|(place, (part, found))| judge(place, part, found));
+    Step::Done(judged.collect())
+}
+
+fn look_at<S: State>(part: &Part<'_>, state: &mut S) -> Step<Result<Found, KvError>> {
+    if matches!(part.ask, Ask::Store(_)) {
+        return Step::Done(Ok(Found::default()));
+    }
+    let version = match state.version(part.key) {
+        Step::Done(Ok(version)) => version,
+        Step::Done(Err(e)) => return Step::Done(Err(e)),
+        Step::Need(reads) => return Step::Need(reads),
+        Step::Blocked(stall) => return Step::Blocked(stall),
+    };
+    let reads = matches!(part.ask, Ask::Retrieve | Ask::Value(_));
+    if version.is_none() || !reads {
+        return Step::Done(Ok(Found { version, value: None }));
+    }
+    let value = state.value(part.key);
+    value.map(|value| value.map(|value| Found { version, value: Some(value) }))
+}
+
+fn judge(place: u32, part: &Part<'_>, found: Result<Found, KvError>) -> Result<Found, NotDone> {
+    let found = found.map_err(|e| NotDone::Member(place, e))?;
+    let holds = match part.ask {
+        Ask::Store(_) | Ask::Retrieve | Ask::Exist => true,
+        Ask::Delete if found.version.is_none() => return Err(NotDone::Member(place, KvError::NotFound)),
+        Ask::Delete => true,
+        Ask::Absent => found.version.is_none(),
+        Ask::Present => found.version.is_some(),
+        Ask::Version(wanted) => found.version == wanted,
+        Ask::Value(wanted) => found.value.as_deref() == Some(wanted),
+    };
+    if holds { Ok(found) } else { Err(NotDone::Condition(place)) }
+}

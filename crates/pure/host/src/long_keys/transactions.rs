@@ -1,0 +1,124 @@
+//! Optimistic transactions over keys of any length: what was read is remembered by its version, and one command checks it and
+//! writes.
+
+use saker_long_keys::KeyDigest;
+use saker_nvme::group::{Ask, Op, PairVersion, ToAsk};
+use saker_nvme::{Key, Status};
+use std::collections::BTreeSet;
+
+use super::KEY_BYTES_MAX;
+use super::route::{Route, route};
+use super::store::KvStoreClient;
+use super::transaction_set::{TransactionSet, Versioned, refusal};
+use crate::client::{TransactionOutcome, WriteBatch};
+use crate::driver::Driver;
+use crate::error::HostError;
+
+/// Times that an atomic batch is sent: each time another host has made or deleted a pair that the batch deletes.
+const ATTEMPTS_MAX: u32 = 1000;
+
+impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
+    /// Asks the namespace whether it has transactions, without changing anything.
+    ///
+    /// # Errors
+    /// [`HostError::NoTransactions`] if not.
+    pub fn probe_transactions(&mut self) -> Result<(), HostError> {
+        self.client.probe_transactions()
+    }
+
+    /// The value of a key with its version, of a device that has transactions.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn get_versioned(&mut self, key: &[u8]) -> Result<Versioned, HostError> {
+        self.answered((Ask::Op(Op::Retrieve), key, &[]))
+    }
+
+    /// The version of a key alone.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn version(&mut self, key: &[u8]) -> Result<PairVersion, HostError> {
+        self.answered((Ask::Op(Op::Exist), key, &[])).map(|answer| answer.version)
+    }
+
+    fn answered(&mut self, entry: ToAsk<'_>) -> Result<Versioned, HostError> {
+        match self.transaction(&[entry])? {
+            Ok(answers) => {
+                let answer = answers.into_iter().next().unwrap_or_default();
+                Ok(Versioned { value: answer.value, version: answer.version })
+            }
+            Err(refused) => Err(refusal(refused.status, entry.1.to_vec())),
+        }
+    }
+
+    /// Carries a transaction out: all of it or nothing.
+    ///
+    /// # Errors
+    /// [`HostError::Conflict`] with the key that has changed since it was read; [`HostError::Unmet`] with the key of which something is
+    /// required that does not hold; [`HostError::Batch`] with a write that cannot be carried out; others. Nothing has changed
+    /// then, unless no answer came.
+    pub fn commit(&mut self, set: &TransactionSet) -> Result<(), HostError> {
+        if set.is_settled() {
+            return Ok(());
+        }
+        let entries = set.entries();
+        if entries.is_empty() {
+            return Ok(());
+        }
+        self.transaction(&entries)?.map(drop).map_err(|refused| set.error(refused))
+    }
+
+    /// Writes a batch as a transaction. Deletes of keys that are not there succeed.
+    pub(super) fn write_atomic(&mut self, batch: &WriteBatch) -> Result<(), HostError> {
+        let mut gone = BTreeSet::new();
+        let mut attempts = 0;
+        while !batch.is_empty() {
+            let entry = |(key, value): (&'_ [u8], Option<&'_ [u8]>)| match value {
+                Some(value) => (Ask::Op(Op::Store), key.to_vec(), value.to_vec()),
+                None if gone.contains(key) => (Ask::Absent, key.to_vec(), Vec::new()),
+                None => (Ask::Op(Op::Delete), key.to_vec(), Vec::new()),
+            };
+            let entries: Vec<_> = batch.iter().map(entry).collect();
+            let lent: Vec<_> =
+                entries.iter().map(|(ask, key, rest)| -> ToAsk<'_> { (*ask, key, rest) }).collect();
+            let Err(refused) = self.transaction(&lent)? else { return Ok(()) };
+            let key = entries.get(refused.place).map(|(_, key, _)| key.clone()).unwrap_or_default();
+            attempts += 1;
+            match refused.status {
+                _ if attempts > ATTEMPTS_MAX => return Err(HostError::Conflict { key }),
+                status if status.is(Status::KEY_DOES_NOT_EXIST) => _ = gone.insert(key),
+                status if status.is(Status::PRECONDITION_FAILED) => _ = gone.remove(&key),
+                status => return Err(refusal(status, key)),
+            }
+        }
+        Ok(())
+    }
+
+    fn takes_long(&self, key: &[u8]) -> bool {
+        key.len() > Key::MAX_LEN && self.client.has_long_keys_in_transactions()
+    }
+
+    /// Checks keys that only the host can judge.
+    fn transaction(&mut self, entries: &[ToAsk<'_>]) -> Result<TransactionOutcome, HostError> {
+        for (_, key, _) in entries {
+            if key.len() > KEY_BYTES_MAX {
+                return Err(HostError::KeyLength(key.len()));
+            }
+            if !matches!(route(key, &self.digest)?, Route::Native(_)) && !self.takes_long(key) {
+                return Err(HostError::NoTransactions(ENVELOPES));
+            }
+        }
+        let outcome = self.client.transaction(entries)?;
+        match outcome {
+            Err(refused) if refused.status.is(Status::NO_TRANSACTIONS) => {
+                Err(self.client.probe_transactions().err().unwrap_or(refused.status.into()))
+            }
+            outcome => Ok(outcome),
+        }
+    }
+}
+
+/// Why a key that goes through an envelope of the host's cannot be in a transaction.
+const ENVELOPES: &str =
+    "this device has no long keys in them, and none has keys of 16 bytes that begin with FFh 4Bh";

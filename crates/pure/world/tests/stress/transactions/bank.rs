@@ -1,0 +1,204 @@
+//! A bank: transfers that compete for accounts, several in flight at once, on a device that is cut at its events. The sum of all
+//! accounts is the same whenever anybody looks, and what was acknowledged counts.
+
+use super::{Entry, RETRIEVE, STORE, VERSIONS, pack, told, transact};
+use crate::stress::groups::small_with;
+use crate::stress::rig::{Machine, Rig, power_on};
+use crate::stress::tier;
+use saker_engine::EngineKind;
+use saker_flash::PowerCut;
+use saker_host::{Driver, Ticket};
+use saker_nvme::Status;
+use saker_nvme::group::{Ask, PairVersion};
+use saker_segment_store::PowerHistory;
+use saker_sim::{Rng, Seed};
+use saker_world::Clocked;
+
+type Timed = Rig<Clocked>;
+
+const ACCOUNTS: u64 = 12;
+const EACH: u64 = 1000;
+const CLIENTS: usize = 3;
+
+/// Every fourth key is too long for the engine.
+fn account(n: u64) -> Vec<u8> {
+    let mut key = format!("account {n:02}").into_bytes();
+    key.resize(if n % 4 == 1 { 30 } else { 10 }, b'.');
+    key
+}
+
+/// An amount in a value of a length that changes.
+fn value(amount: u64) -> Vec<u8> {
+    let mut value = amount.to_le_bytes().to_vec();
+    value.resize(8 + (amount % 200) as usize, 7);
+    value
+}
+
+fn amount(value: &[u8]) -> u64 {
+    value.first_chunk().map_or(0, |amount| u64::from_le_bytes(*amount))
+}
+
+/// What a client does next.
+enum Doing {
+    Nothing,
+    Reads(Ticket, [u64; 2]),
+    Transfers(Ticket, [u64; 2], [u64; 2]),
+}
+
+struct Bank {
+    rng: Rng,
+    clients: Vec<Doing>,
+    /// As acknowledged.
+    amounts: Vec<u64>,
+    done: u64,
+    conflicts: u64,
+}
+
+impl Bank {
+    fn open(rig: &mut Timed, seed: u64) -> Self {
+        let entries: Vec<_> = (0..ACCOUNTS).map(|n| (STORE, account(n), value(EACH))).collect();
+        transact(rig, &entries).expect("room");
+        Self {
+            rng: Seed(seed).child("bank").rng(),
+            clients: (0..CLIENTS).map(|_| Doing::Nothing).collect(),
+            amounts: vec![EACH; ACCOUNTS as usize],
+            done: 0,
+            conflicts: 0,
+        }
+    }
+
+    fn send(rig: &mut Timed, entries: &[Entry]) -> Ticket {
+        let (form, payload) = pack(entries);
+        rig.kv.group_both_ways_in_mode(form, VERSIONS, &payload, 8 << 10).expect("the queue is not full")
+    }
+
+    /// Clients with nothing to do read two accounts.
+    fn begin(&mut self, rig: &mut Timed) {
+        for n in 0..CLIENTS {
+            if matches!(self.clients[n], Doing::Nothing) {
+                let from = self.rng.below(ACCOUNTS);
+                let of = [from, (from + 1 + self.rng.below(ACCOUNTS - 1)) % ACCOUNTS];
+                let reads = of.map(|n| (RETRIEVE, account(n), vec![]));
+                self.clients[n] = Doing::Reads(Self::send(rig, &reads), of);
+            }
+        }
+    }
+
+    /// A client has read: it moves some money if nothing has changed since.
+    fn transfer(&mut self, rig: &mut Timed, of: [u64; 2], read: &[(Status, PairVersion, Vec<u8>)]) -> Doing {
+        let now = [amount(&read[0].2), amount(&read[1].2)];
+        let moved = self.rng.below(now[0].min(100) + 1);
+        let then = [now[0] - moved, now[1] + moved];
+        let mut entries = Vec::new();
+        for n in 0..2 {
+            entries.push((Ask::Version, account(of[n]), read[n].1.0.to_vec()));
+            entries.push((STORE, account(of[n]), value(then[n])));
+        }
+        Doing::Transfers(Self::send(rig, &entries), of, then)
+    }
+
+    fn poll(&mut self, rig: &mut Timed) {
+        while let Some(polled) =
+            rig.kv.poll(|d| (d.ticket, (d.status, d.result, d.result_high, d.into_vec())))
+        {
+            let (ticket, ended) = polled.expect("an answer to a command");
+            let is_it = |doing: &Doing| match doing {
+                Doing::Nothing => false,
+                Doing::Reads(t, _) | Doing::Transfers(t, ..) => *t == ticket,
+            };
+            let n = self.clients.iter().position(is_it).expect("in flight");
+            self.clients[n] = match std::mem::replace(&mut self.clients[n], Doing::Nothing) {
+                Doing::Reads(_, of) => {
+                    let read = told(ended).expect("reads are never refused");
+                    self.transfer(rig, of, &read)
+                }
+                Doing::Transfers(_, of, then) => {
+                    match told(ended) {
+                        Ok(_) => {
+                            self.done += 1;
+                            of.iter().zip(then).for_each(|(n, amount)| self.amounts[*n as usize] = amount);
+                        }
+                        Err((status, _)) => {
+                            assert!(status.is(Status::PRECONDITION_FAILED), "{status}");
+                            self.conflicts += 1;
+                        }
+                    }
+                    Doing::Nothing
+                }
+                Doing::Nothing => Doing::Nothing,
+            };
+        }
+    }
+
+    /// All accounts, in one transaction.
+    fn look(rig: &mut Timed) -> Vec<u64> {
+        let reads: Vec<_> = (0..ACCOUNTS).map(|n| (RETRIEVE, account(n), vec![])).collect();
+        transact(rig, &reads).expect("a read").iter().map(|(.., value)| amount(value)).collect()
+    }
+
+    /// What a cut left: what was acknowledged, and each transfer in flight wholly or not at all.
+    fn check(&self, rig: &mut Timed, at: u64) {
+        let found = Self::look(rig);
+        assert_eq!(found.iter().sum::<u64>(), ACCOUNTS * EACH, "event {at}: {found:?}");
+        let mut expected = self.amounts.clone();
+        for doing in &self.clients {
+            let Doing::Transfers(_, of, then) = doing else { continue };
+            if of.iter().zip(then).all(|(n, amount)| found[*n as usize] == *amount) {
+                of.iter().zip(then).for_each(|(n, amount)| expected[*n as usize] = *amount);
+            }
+        }
+        assert_eq!(found, expected, "event {at}");
+    }
+}
+
+fn campaign(engine: EngineKind, capacitor: bool, seed: u64) {
+    let build = small_with(engine, capacitor, seed);
+    let mut rig = Timed::new(&build);
+    let mut bank = Bank::open(&mut rig, seed);
+    let (mut events, mut cuts) = (0_u64, 0);
+    while bank.done < tier(700, 10_000) {
+        bank.begin(&mut rig);
+        rig.kv.ring();
+        rig.machine.drive();
+        events += 1;
+        bank.poll(&mut rig);
+        if events % 400 == 0 {
+            // Background work has its turn when nobody asks for anything.
+            while bank.clients.iter().any(|doing| !matches!(doing, Doing::Nothing)) {
+                rig.kv.ring();
+                rig.machine.drive();
+                bank.poll(&mut rig);
+            }
+            rig.machine.rest();
+        }
+        if events.is_multiple_of(tier(23, 3)) {
+            cuts += 1;
+            let history = if capacitor && cuts % 2 == 0 {
+                PowerHistory::Cut { ring_kept: true }
+            } else {
+                PowerHistory::Killed
+            };
+            let (mut media, ring) =
+                rig.machine.0.flash().cut(PowerCut { seed: Seed(seed).index(events).0, ring_kept: true });
+            media.set_history(history);
+            bank.check(&mut power_on(&build, media, &ring, |_| {}), events);
+        }
+    }
+    assert!(cuts > 50 && bank.conflicts > 10, "{engine:?}: {cuts} cuts, {} conflicts", bank.conflicts);
+    rig.machine.rest();
+    assert_eq!(rig.machine.stats().namespaces[0].damage, None);
+}
+
+#[test]
+fn with_a_capacitor() {
+    for engine in super::ENGINES {
+        campaign(engine, true, 1);
+    }
+}
+
+#[test]
+fn without_a_capacitor_when_killed() {
+    for engine in super::ENGINES {
+        campaign(engine, false, 2);
+    }
+}
