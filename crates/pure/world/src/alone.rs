@@ -1,6 +1,9 @@
 //! One application that waits for each of its operations, in virtual time. No core is modelled: only the time below the lane
 //! passes.
 
+use crate::joined::Clocked;
+use crate::stores::DiskStore;
+use saker_device::Stats;
 use saker_host::HostError;
 use saker_sim::Instant;
 use saker_store::{KvStore, Lane, Op, Outcome, Refusal, Share, Submitted};
@@ -13,6 +16,13 @@ const NO_ANSWER: Refusal = Refusal::Broken("the operation has no answer, and not
 pub struct Alone<S: KvStore> {
     store: S,
     lane: S::Lane,
+}
+
+impl Alone<DiskStore<Clocked>> {
+    /// The device's counters.
+    pub fn device_stats(&mut self) -> Stats {
+        self.store.device().stats()
+    }
 }
 
 impl<S: KvStore<Lane: Lane<Error = HostError>>> Alone<S> {

@@ -20,5 +20,5 @@ pub use layers::{Layers, ValueLog};
 pub use prepared::Prepared;
 pub use result::{Job, ReadPath, RunResult};
 pub use running::Running;
-pub use saker_store::{Failure, Op, Refusal};
+pub use saker_store::{Failure, Op, Outcome, Refusal};
 pub use stores::{DiskStore, GroupLimits, StoreKind, run_virtual};

@@ -4,14 +4,13 @@ use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
-use crate::rig::Serial;
+use crate::rig;
 use saker_assembly::Build;
 use saker_device::Settings;
 use saker_engine::EngineKind;
-use saker_host::KeyRange;
-use saker_nvme::Key;
 use saker_sim::{Rng, Seed};
 use saker_workload::Permutation;
+use saker_world::{Alone, Clocked, DiskStore, Op, Outcome as Answer};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -109,7 +108,7 @@ struct Table {
     store: &'static str,
     flash: String,
     plan: Parameters,
-    disk: Serial,
+    disk: Alone<DiskStore<Clocked>>,
     rng: Rng,
 }
 
@@ -120,7 +119,8 @@ impl Table {
         let mut build = Build::kv(&profile, FLASH_BYTES, cx.seed)?.with_engine(kind);
         build.ask(&tuning(plan, store, cx.settings_of(EngineKind::LSM)?));
         let rng = Seed(cx.seed).child("lsm-ranges").rng();
-        let mut it = Self { store, flash: profile.name, plan: plan.clone(), disk: Serial::of(build)?, rng };
+        let disk = Alone::new(DiskStore::timed(&build, &[rig::job(1, 1, Vec::new())], None)?)?;
+        let mut it = Self { store, flash: profile.name, plan: plan.clone(), disk, rng };
         let order = Permutation::new(Seed(cx.seed).child("order").0, plan.pairs);
         for n in 0..plan.pairs {
             it.put(order.map(n))?;
@@ -131,7 +131,17 @@ impl Table {
     fn put(&mut self, number: u64) -> Result<(), LabError> {
         let mut value = vec![0; self.plan.value_bytes as usize];
         self.rng.fill(&mut value);
-        Ok(self.disk.client.put(&key(number)?, &value)?)
+        self.found(&Op::Put(key(number), value)).map(drop)
+    }
+
+    /// Carries an operation out; the keys that it found. What fails is an error, and so is a pair that is not there.
+    fn found(&mut self, op: &Op) -> Result<Vec<Vec<u8>>, LabError> {
+        let found = self.disk.carry_out(op, |answer| match answer {
+            Answer::Absent => Err(LabError::Missing("a pair that was stored".into())),
+            Answer::Failed(failure) => Err(failure.into()),
+            answer => Ok(answer.pairs().into_iter().map(|(key, _)| key.to_vec()).collect()),
+        });
+        found??
     }
 
     /// The time of some work in microseconds.
@@ -161,18 +171,17 @@ impl Table {
             }
         }
         [&mut gets, &mut puts, &mut ranges].into_iter().for_each(|times| times.sort_by(f64::total_cmp));
-        let memory = self.disk.client.driver_mut().0.stats().namespaces[0].memory;
+        let memory = self.disk.device_stats().namespaces[0].memory;
         let memory_bytes = (memory.index_bytes + memory.directory_bytes + memory.segment_bytes) as f64;
         Ok(Row { store: self.store, flash: self.flash, gets, puts, ranges, pages_read_per_get, memory_bytes })
     }
 
     fn pages_read(&mut self) -> u64 {
-        self.disk.client.driver_mut().0.stats().flash.pages_read
+        self.disk.device_stats().flash.pages_read
     }
 
     fn get(&mut self, number: u64) -> Result<(), LabError> {
-        let found = self.disk.client.get(&key(number)?)?;
-        found.map(drop).ok_or_else(|| LabError::Missing("a pair that was stored".into()))
+        self.found(&Op::Get(key(number))).map(drop)
     }
 
     /// Pairs that a range from a number on has.
@@ -181,37 +190,18 @@ impl Table {
     }
 
     fn range(&mut self, number: u64) -> Result<(), LabError> {
-        let (first, wanted) = (key(number)?, self.wanted(number));
-        let range = KeyRange { from: first.as_bytes(), ..KeyRange::default() };
-        let client = &mut self.disk.client;
-        let missing = || LabError::Missing("an iterator of the device".into());
-        let mut iterator = client.open_iterator(&range, false, None)?.ok_or_else(missing)?;
-        let mut seen = 0;
-        while seen < wanted {
-            let batch = client.next_pairs(&mut iterator, (wanted - seen) as u32, false, None)?;
-            seen += batch.pairs().len() as u64;
-            if batch.is_last() && seen < wanted {
-                return Err(LabError::Missing("pairs of a range".into()));
-            }
-        }
-        Ok(client.close_iterator(iterator)?)
+        let wanted = self.wanted(number);
+        let found = self.found(&Op::Scan { from: key(number), entries: wanted as u32, snapshot: None })?;
+        if found.len() as u64 == wanted { Ok(()) } else { Err(LabError::Missing("pairs of a range".into())) }
     }
 
     /// Without ranges in the device: every key is listed, and what is wanted is read.
     fn listed_range(&mut self, number: u64) -> Result<(), LabError> {
-        let (first, wanted) = (key(number)?, self.wanted(number));
-        let mut keys = Vec::new();
-        for listed in self.disk.client.list(None) {
-            let listed = listed?;
-            if listed.as_bytes() >= first.as_bytes() {
-                keys.push(listed);
-            }
-        }
-        keys.sort_by(|a, b| a.as_bytes().cmp(b.as_bytes()));
-        for k in keys.iter().take(wanted as usize) {
-            self.disk.client.get(k)?;
-        }
-        Ok(())
+        let (first, wanted) = (key(number), self.wanted(number));
+        let mut keys = self.found(&Op::List { from: Vec::new(), entries: u32::MAX, values: false })?;
+        keys.retain(|key| *key >= first);
+        keys.sort();
+        keys.into_iter().take(wanted as usize).try_for_each(|key| self.found(&Op::Get(key)).map(drop))
     }
 }
 
@@ -228,9 +218,8 @@ fn tuning(plan: &Parameters, store: &str, asked: Settings) -> Settings {
 }
 
 /// 16 bytes in the order of numbers.
-fn key(number: u64) -> Result<Key, LabError> {
-    let bytes = [number.to_be_bytes(), *b"saker-00"].concat();
-    Key::new(&bytes).map_err(|_| LabError::Missing("a key".into()))
+fn key(number: u64) -> Vec<u8> {
+    [number.to_be_bytes(), *b"saker-00"].concat()
 }
 
 #[cfg(test)]
