@@ -6,6 +6,7 @@ mod commands;
 mod flood;
 mod format;
 mod groups;
+mod held_back;
 mod identities;
 mod leaving;
 mod limits;
@@ -21,3 +22,5 @@ mod sessions;
 mod settings;
 mod standard;
 mod support;
+#[path = "../../../saker/tests/support/held_back.rs"]
+mod waiting;
