@@ -103,6 +103,17 @@ fn periods_have_cause_begin_length_and_writes() {
     assert_eq!(sums, [(Hold::Stopped, MemtableLimit, 1), (Hold::Delayed, L0FileCountLimit, 1)]);
 }
 
+/// It lasts until a write is let in, not until one would be.
+#[test]
+fn a_stop_does_not_end_without_a_write() {
+    let mut gate = gate(0);
+    gate.refused(STOPPED, at(10));
+    gate.changed(WriteCondition::Normal, at(20));
+    assert!(gate.holds());
+    gate.admitted(WriteCondition::Normal, at(30));
+    assert_eq!(gate.stalls(at(40)).all(Hold::Stopped).time, Duration::from_nanos(20_000));
+}
+
 #[test]
 fn what_goes_on_is_told_up_to_now() {
     let mut gate = gate(0);

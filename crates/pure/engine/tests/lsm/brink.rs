@@ -208,6 +208,11 @@ fn a_longer_pair_takes_the_place_of_one_and_what_is_left() {
         fill(&mut bench, shorter, || vec![1; 8]);
         bench.delete(&key(7)).expect("it is there");
         bench.put(&key(7), &[2; 800], Condition::Always).expect("it is shorter");
+        // A snapshot needs what a write replaces.
+        let snapshot = bench.store.snapshot().expect("an ordered engine");
+        let refused = bench.put(&key(8), &[3; 1032], Condition::Always);
+        assert_eq!(refused, Err(KvError::CapacityExceeded), "{min_blob_size}: there are 200 bytes for it");
+        bench.store.release(snapshot);
         let grows = |n: &u64| bench.put(&key(*n), &[3; 1032], Condition::Always).is_ok();
         let grown = (8..pairs).take_while(grows).count();
         assert!((3..20).contains(&grown), "{min_blob_size}: {grown} pairs grew by 32 bytes into 200");

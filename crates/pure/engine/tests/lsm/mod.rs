@@ -38,8 +38,8 @@ impl Ordered for LsmStore {
             max_bytes_for_level_base: 8 << 10,
             max_bytes_for_level_multiplier: 2,
             checkpoint_bytes_min: 12 << 10,
-            soft_pending_compaction_bytes_limit: 256 << 10,
-            hard_pending_compaction_bytes_limit: 512 << 10,
+            soft_pending_compaction_bytes_limit: 64 << 10,
+            hard_pending_compaction_bytes_limit: 128 << 10,
             level0_slowdown_writes_trigger: 8,
             level0_stop_writes_trigger: 12,
             ..Self::defaults(&shape().geometry, ring_lasts)

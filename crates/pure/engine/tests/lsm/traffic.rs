@@ -26,6 +26,9 @@ fn every_page_of_a_table_is_counted_once() {
         let all = traffic.flush_write_bytes() + traffic.compact_write_bytes();
         assert_eq!(all, stats.table_pages_written * page_bytes, "{min_blob_size}: {stats:?}");
         assert_eq!(traffic.levels[0].read, 0, "flushes read memtables: {stats:?}");
+        // Each flush writes a table of a page of pairs and one of its description at least, all of it for level 0.
+        assert!(traffic.flush_write_bytes() >= stats.flushes * 2 * page_bytes, "{stats:?}");
+        assert_eq!(traffic.levels[0].written, traffic.flush_write_bytes(), "{stats:?}");
         assert!(traffic.levels[1].read > traffic.levels[0].written / 2, "level 0 is merged: {stats:?}");
         assert!(traffic.compact_write_bytes() > traffic.flush_write_bytes(), "{stats:?}");
         // What was written and not merged again is there, or on its way.
@@ -42,4 +45,21 @@ fn values_in_tables_are_what_compactions_write() {
     let bytes = |size| written(size).store.lsm_stats().traffic.compact_write_bytes();
     let (apart, inside) = (bytes(0), bytes(u32::MAX));
     assert!(inside > apart * 2, "{inside} bytes with values and {apart} without");
+}
+
+/// Tables that meet nothing below them go down as they are, to the next level each time.
+#[test]
+fn tables_that_only_move_are_counted_where_they_go() {
+    inside::ask_for(0, None);
+    let mut bench = Bench::new(LsmStore::small(true), FaultPlan::default());
+    for n in 0..4000_u32 {
+        let key = format!("k{:05}", n % 1000).into_bytes();
+        bench.put(&key, &[n as u8; 9], Condition::Always).expect("there is room");
+    }
+    while bench.background() {}
+    let traffic = bench.store.lsm_stats().traffic;
+    let moved = traffic.levels.map(|level| level.moved);
+    assert_eq!(moved[0], 0, "nothing is above level 0: {traffic:?}");
+    assert!(moved[1..].iter().sum::<u64>() > 0, "{traffic:?}");
+    assert!(moved.iter().all(|bytes| bytes % 512 == 0), "whole pages: {traffic:?}");
 }

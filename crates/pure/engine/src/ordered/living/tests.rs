@@ -39,6 +39,28 @@ fn what_nobody_looked_for_is_unknown() {
     assert!(living.is_known(1097 * WORTH_PART) && !living.is_known(1096 * WORTH_PART));
 }
 
+/// A record that had landed is shorter where a collection writes it.
+#[test]
+fn what_is_copied_lives_once() {
+    let mut living = Living::default();
+    living.entered(&apart(96), Replaced::Nothing, false, 500);
+    living.moved(&apart(96), &apart(88));
+    assert_eq!(living, Living { apart: 88, ..Living::default() });
+}
+
+/// What has gone since all was merged takes its share of the pages along; without values in them nobody knows a share.
+#[test]
+fn pages_go_with_what_is_in_them() {
+    let half = Living { inside: Inside::of(5, 50), structure: 4096, merged: 100, ..Living::default() };
+    assert_eq!(half.structure_bytes(), 2048);
+    assert_eq!(
+        Living { inside: Inside::of(5, 300), ..half }.structure_bytes(),
+        4096,
+        "no more than there are"
+    );
+    assert_eq!(Living { merged: 0, ..half }.structure_bytes(), 4096);
+}
+
 #[test]
 fn a_merge_and_writes_each_know_something() {
     let told = Living { apart: 100, inside: Inside::of(9, 70), structure: 5, merged: 70, unknown: 3 };
