@@ -8,6 +8,7 @@ mod format;
 mod format_kill;
 mod full;
 mod groups;
+mod held_back;
 mod hostfs;
 mod identity;
 mod image;

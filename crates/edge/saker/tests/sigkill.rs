@@ -18,6 +18,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use support::held_back::HELD_BACK;
 use support::{is_soak, key, value};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -38,11 +39,13 @@ struct Case {
     operations_max: u64,
     /// Superblocks the rounds of the check tier collect at least.
     erases_min: u64,
+    /// Options of the URL.
+    options: &'static str,
 }
 
 const LARGE_BYTES: u32 = 1 << 20;
 
-const CASES: [Case; 4] = [
+const CASES: [Case; 6] = [
     // 64-KiB superblocks: collection, checkpoints and erases all the time.
     Case {
         engine: EngineKind::HASH_STORE,
@@ -53,6 +56,7 @@ const CASES: [Case; 4] = [
         large_one_in: 0,
         operations_max: 3000,
         erases_min: 40,
+        options: "",
     },
     Case {
         engine: EngineKind::HASH_STORE,
@@ -63,6 +67,7 @@ const CASES: [Case; 4] = [
         large_one_in: 50,
         operations_max: 800,
         erases_min: 0,
+        options: "",
     },
     // Without a capacitor: a kill keeps the ring all the same.
     Case {
@@ -74,6 +79,7 @@ const CASES: [Case; 4] = [
         large_one_in: 50,
         operations_max: 800,
         erases_min: 0,
+        options: "",
     },
     // Merges, manifests and collections of the tree store.
     Case {
@@ -85,6 +91,30 @@ const CASES: [Case; 4] = [
         large_one_in: 0,
         operations_max: 3000,
         erases_min: 20,
+        options: "",
+    },
+    // Writes of an LSM store that wait for their rate, and writes that are stopped.
+    Case {
+        engine: EngineKind::LSM,
+        profile: "tiny",
+        image_bytes: 8 << 20,
+        keys: 200,
+        value_bytes_max: 4 << 10,
+        large_one_in: 0,
+        operations_max: 500,
+        erases_min: 0,
+        options: HELD_BACK[0],
+    },
+    Case {
+        engine: EngineKind::LSM,
+        profile: "tiny",
+        image_bytes: 8 << 20,
+        keys: 200,
+        value_bytes_max: 4 << 10,
+        large_one_in: 0,
+        operations_max: 1500,
+        erases_min: 0,
+        options: HELD_BACK[1],
     },
 ];
 
@@ -267,7 +297,11 @@ impl Run {
     }
 
     fn url(&mut self) -> String {
-        format!("file:{}?threads={}", self.path.display(), self.rng.below(2))
+        let threads = self.rng.below(2);
+        match self.case().options {
+            "" => format!("file:{}?threads={threads}", self.path.display()),
+            options => format!("file:{}?{options}", self.path.display()),
+        }
     }
 
     fn round(&mut self) {
@@ -393,4 +427,14 @@ fn killed_without_a_capacitor() {
 #[test]
 fn killed_while_a_tree_is_merged() {
     run(3, 12, 200);
+}
+
+#[test]
+fn killed_while_writes_wait_for_their_rate() {
+    run(4, 8, 100);
+}
+
+#[test]
+fn killed_while_writes_are_stopped() {
+    run(5, 8, 100);
 }

@@ -6,6 +6,7 @@ mod commands;
 mod flood;
 mod format;
 mod groups;
+mod held_back;
 mod identities;
 mod leaving;
 mod limits;
@@ -22,3 +23,5 @@ mod settings;
 mod standard;
 mod support;
 mod transactions;
+#[path = "../../../saker/tests/support/held_back.rs"]
+mod waiting;

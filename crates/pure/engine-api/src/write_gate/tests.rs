@@ -117,6 +117,7 @@ fn a_stop_does_not_end_without_a_write() {
     assert_eq!(gate.stalls(at(40)).all(Hold::Stopped).time, Duration::from_nanos(20_000));
 }
 
+<<<<<<< HEAD
 #[test]
 fn a_write_counts_once_in_each_stop_that_it_waits_for() {
     let mut gate = gate(0);
@@ -130,6 +131,8 @@ fn a_write_counts_once_in_each_stop_that_it_waits_for() {
     assert_eq!(writes, [2, 2]);
 }
 
+=======
+>>>>>>> s6-hk-wip
 #[test]
 fn what_goes_on_is_told_up_to_now() {
     let mut gate = gate(0);
