@@ -14,6 +14,7 @@ mod op;
 mod queue_pair;
 mod scan;
 mod segments;
+mod settings;
 mod turns;
 mod work;
 
@@ -21,12 +22,13 @@ pub use blocks::{BlockDone, BlockQueue};
 pub use op::{Answer, Batch, Op, Outcome, Ticket};
 pub use queue_pair::KvBlockQueue;
 pub use segments::{BlockSegments, HOST_PAGE_BYTES, SegmentStats};
+pub use settings::SettingRefused;
 pub use work::Work;
 
 use batch::packed;
 use saker_engine::{
     AnyEngine, AnyRecovery, Condition, Context, Engine, EngineConfig, EngineKind, Hints, Inspect, Recover,
-    StoreStats, Version,
+    Settings, StoreStats, Version,
 };
 use saker_log::LogStats;
 use saker_log::recover::Damage;
@@ -34,6 +36,7 @@ use saker_nvme::Key;
 use saker_segment_store::{PageAddr, SegmentStore, Step, Tag};
 use saker_sim::Meter;
 use scan::{Scanning, Taken};
+use settings::Asked;
 use std::collections::VecDeque;
 use turns::{Turn, Turns};
 use work::with_meter;
@@ -58,6 +61,7 @@ struct Parked {
 /// A key-value store at the host.
 pub struct HostKv {
     store: AnyEngine,
+    asked: Asked,
     medium: BlockSegments,
     cache: Option<ReadCache>,
     snapshots: Taken,
@@ -119,7 +123,7 @@ impl HostKv {
         while let Some(done) = medium.take_completion() {
             store.completed(&done, &mut medium);
         }
-        Ok(Self::with_engine(store, medium))
+        Ok(Self::with_engine(store, medium).asked_for(kind, config))
     }
 
     /// A new store over an empty medium.
@@ -129,8 +133,15 @@ impl HostKv {
 
     /// The same with settings. The write buffer is host memory, so `ring_lasts` is to be false.
     pub fn over_tuned(kind: EngineKind, config: &EngineConfig, medium: BlockSegments) -> Self {
-        let config = config.clone().landing_in(&medium, OWNERS);
-        Self::with_engine(AnyEngine::new(kind.over_blocks(), &config, &medium), medium)
+        let landing = config.clone().landing_in(&medium, OWNERS);
+        let store = AnyEngine::new(kind.over_blocks(), &landing, &medium);
+        Self::with_engine(store, medium).asked_for(kind, config)
+    }
+
+    fn asked_for(self, kind: EngineKind, config: &EngineConfig) -> Self {
+        // Another engine may stand in for what was asked for.
+        let kind = self.asked.kind.or(Some(kind));
+        Self { asked: Asked { kind, settings: config.settings.clone() }, ..self }
     }
 
     /// A store by an engine that is new on that medium, or has recovered from it: any that there is, or one of one's own
@@ -139,8 +150,10 @@ impl HostKv {
         let (parked, background_pages) = (VecDeque::new(), Vec::new());
         let (next_ticket, background_idle, waits) = (0, true, 0);
         let snapshots = Taken::default();
+        let asked = Asked { kind: store.kind(), settings: Settings::NONE };
         Self {
             store,
+            asked,
             medium,
             cache: None,
             snapshots,
