@@ -18,7 +18,7 @@ pub mod ycsb;
 use hdrhistogram::Histogram;
 use saker::Kv;
 use saker_host::transfer::{Adaptive, Auto, Objective};
-use saker_host::{Method, Pacing, TransferPolicy};
+use saker_host::{HostError, Method, Pacing, TransferPolicy};
 use saker_lab::error::LabError;
 use saker_lab::plan::Settings;
 use saker_lab::report::{Point, Stalls};
@@ -110,14 +110,9 @@ pub fn in_virtual(
     Ok(BenchReport { point, traces, lines: Vec::new() })
 }
 
-/// When the device's engine stopped or delayed writes, as far as it can be asked.
-fn stalls_of(kv: &mut Kv) -> Stalls {
-    let namespaces = kv.stats().map(|stats| stats.namespaces).unwrap_or_default();
-    namespaces
-        .into_iter()
-        .map(|namespace| namespace.stalls)
-        .find(|stalls| !stalls.is_empty())
-        .unwrap_or_default()
+/// When the device's engine stopped or delayed writes, if it tells.
+fn stalls_of(kv: &mut Kv) -> Result<Stalls, HostError> {
+    Ok(kv.write_control()?.unwrap_or_default().stalls)
 }
 
 fn add_numbers(point: &mut Point, run: &Stored) {

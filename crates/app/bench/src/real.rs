@@ -32,11 +32,11 @@ pub fn on_url(kv: &mut Kv, url: &str, run: &RealOptions) -> Result<BenchReport, 
     if run.suite.needs_preload() {
         execute(kv, &plan.preload(), true)?;
     }
-    let before = stalls_of(kv);
+    let before = stalls_of(kv)?;
     let begun = Instant::now();
     let latency = execute(kv, &plan, run.queued)?;
     let elapsed = begun.elapsed().as_secs_f64();
-    let stalls = stalls_of(kv).since(&before);
+    let stalls = stalls_of(kv)?.since(&before);
     let mut point = Point::at([("workload", json!(run.suite.name())), ("device", json!(url))]);
     point.add("operations", run.options.operations as f64);
     point.add("elapsed_s", elapsed);

@@ -22,6 +22,7 @@ mod report;
 mod run;
 mod size;
 mod store;
+mod time_line;
 
 pub use context::Streams;
 pub use error::CliError;

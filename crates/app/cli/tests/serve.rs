@@ -382,6 +382,7 @@ fn settings_change_while_a_device_is_served_and_info_shows_them() {
     assert_eq!([row(&info, "slowdown"), row(&info, "bloom_bits_per_key")], ["off (live)", "5 (live)"]);
     assert_eq!([row(&info, "packing"), row(&info, "min_blob_size")], ["backfill (kept)", "64 (stored)"]);
     assert_eq!(row(&info, "max_write_buffer_number"), "2 (at open)");
+    assert!(info.lines().any(|line| line.split_whitespace().eq(["writes.condition", "normal"])), "{info}");
     let json = run(&[&["set", "slowdown=on", "--json"][..], &device].concat());
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["schema"], &json["settings"]["slowdown"]), (&"saker.set.v1".into(), &"on".into()));

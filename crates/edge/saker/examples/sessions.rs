@@ -84,7 +84,8 @@ fn host_kv<const K: usize>(load: Load) -> Outcome<f64> {
     let NamespaceKind::Block { block_bytes, blocks } = build.config.namespaces[0].kind else {
         return Err("namespace 1 has blocks".into());
     };
-    let mut medium = BlockSegments::new(KvBlockQueue::new(queue, block_bytes, blocks), EXTENT_BYTES);
+    let blocks = KvBlockQueue::new(queue, block_bytes, blocks).with_vwc(connection.controller().vwc);
+    let mut medium = BlockSegments::new(blocks, EXTENT_BYTES);
     medium.take_empty();
     let mut store = HostKv::over(EngineKind::HASH_STORE, medium);
     if load.is_told {

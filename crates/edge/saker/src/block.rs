@@ -98,7 +98,8 @@ impl Block {
         let block_bytes = found.block_bytes().ok_or(HostError::from(ProtocolError::Format))?;
         let options = KvQueueOptions { entries: u32::from(url.depth) + 1, slots: url.depth };
         let queue = connection.create_kv_queue(&mut driver, nsid, options)?;
-        let queue = KvBlockQueue::new(queue, block_bytes, found.nsze.get());
+        let queue =
+            KvBlockQueue::new(queue, block_bytes, found.nsze.get()).with_vwc(connection.controller().vwc);
         Ok(Self { queue, driver, connection, profile })
     }
 

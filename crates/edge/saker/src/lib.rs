@@ -30,6 +30,10 @@ pub use saker_device::stats::{Fits, NamespaceSnapshot, Stats};
 #[doc(inline)]
 pub use saker_device::{EngineKind, NamespaceConfig, NamespaceKind, Packing, Setting, Settings, Typed};
 #[doc(inline)]
+pub use saker_engine::write_gate::{Held, Hold, Period, Stalls, WriteControl};
+#[doc(inline)]
+pub use saker_engine::{WriteCondition, WriteStallCause};
+#[doc(inline)]
 pub use saker_host::group::{Form, Op};
 #[doc(inline)]
 pub use saker_host::retention::{RetentionOptions, RetentionOrder};

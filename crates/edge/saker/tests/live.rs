@@ -2,7 +2,7 @@
 //! shards, on every engine.
 
 use crate::support::{key, value};
-use saker::{EngineKind, ImagePlan, KeyRange, Kv, Saker, SakerOptions, Setting};
+use saker::{EngineKind, Hold, ImagePlan, KeyRange, Kv, Saker, SakerOptions, Setting, WriteStallCause};
 
 const PAIRS: u32 = 400;
 
@@ -358,7 +358,6 @@ const HELD_BACK: &str =
 /// Delayed and stopped writes through every kind of device in memory.
 #[test]
 fn writes_that_are_held_back_are_stored_and_told() {
-    let mut asked = 0;
     for more in ["", "&threads=1", "&timing=real"] {
         for (limit, counted) in [("40", "l0_file_count_limit_delays"), ("1", "l0_file_count_limit_stops")] {
             let url = format!("{}{HELD_BACK}&level0_stop_writes_trigger={limit}{more}", url(EngineKind::LSM));
@@ -370,15 +369,20 @@ fn writes_that_are_held_back_are_stored_and_told() {
             kv.delete(&key(7)).expect("deleted");
             assert_eq!(kv.get(&key(7)), Ok(None), "{url}");
             kv.flush().expect("flushes");
-            // A device on a thread of its own is not asked.
-            let Some(stats) = kv.stats() else { continue };
-            let told = &stats.namespaces[0];
-            let times = told.counters.iter().find(|(name, _)| *name == counted).expect("a counter").1;
-            assert!(times > 0 && told.stalls.is_empty(), "{url}: no clock, no time: {:?}", told.stalls);
-            asked += 1;
+            if let Some(stats) = kv.stats() {
+                let counters = &stats.namespaces[0].counters;
+                let times = counters.iter().find(|(name, _)| *name == counted).expect("a counter").1;
+                assert!(times > 0, "{url}");
+            }
+            let told = kv.write_control().expect("asked").expect("told").stalls;
+            let hold = if limit == "1" { Hold::Stopped } else { Hold::Delayed };
+            let held = told.of(hold, WriteStallCause::L0FileCountLimit);
+            let has_clock = more == "&timing=real";
+            assert_eq!(held.periods > 0, has_clock, "{url}: without a clock no time is told: {told:?}");
+            assert_eq!(held.writes > 0 && held.time.as_nanos() > 0, has_clock, "{url}: {told:?}");
+            assert_eq!(told.recent.iter().any(|period| period.hold == hold), has_clock, "{url}: {told:?}");
         }
     }
-    assert_eq!(asked, 2, "the one on this thread, with each limit");
 }
 
 /// Sessions of several threads write and read while writes are delayed and stopped.

@@ -85,6 +85,8 @@ struct Token {
     lane: u64,
     /// It has waited for its turn among delayed writes.
     passes: bool,
+    /// The period without writes in which it was counted last.
+    counted: u32,
     duty: Duty,
 }
 

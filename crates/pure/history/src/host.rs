@@ -49,7 +49,7 @@ impl HostSide {
         else {
             return Err(HistoryError::Host(ProtocolError::Queues.into()));
         };
-        let blocks = KvBlockQueue::new(queue, block_bytes, blocks);
+        let blocks = KvBlockQueue::new(queue, block_bytes, blocks).with_vwc(connection.controller().vwc);
         let mut medium = BlockSegments::with_pages(blocks, EXTENT_BYTES, build.host_page_bytes);
         medium.take_empty();
         let config = EngineConfig { ring_lasts: false, ..Setup::engine_config(&build) };

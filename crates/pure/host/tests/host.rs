@@ -14,3 +14,7 @@ mod model;
 mod pages;
 #[path = "host/queue.rs"]
 mod queue;
+#[path = "host/store/mod.rs"]
+mod store;
+#[path = "host/write_stalls.rs"]
+mod write_stalls;

@@ -1,5 +1,5 @@
 //! Admin commands: queues are the dispatcher's; what is set is set in all shards, and what is asked the first tells, but for
-//! sizes and the counters of the health log, which add up.
+//! sizes, the counters of the health log and write stalls, which add up.
 
 use crate::Sharded;
 use crate::front::QUEUE_PAIRS;
@@ -9,6 +9,7 @@ use saker_nvme::admin::feature::{NumberOfQueues, fid};
 use saker_nvme::admin::{self, AdminCommand, GetLogPage, Identify};
 use saker_nvme::identify::{KvNamespace, NvmNamespace, cns};
 use saker_nvme::log::{Smart, lid};
+use saker_nvme::vendor_specific::LID_WRITE_STALLS;
 use saker_nvme::{Sqe, Status, csi};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -24,6 +25,7 @@ impl<T: Driver> Sharded<T> {
             Ok(AdminCommand::DeleteCq { .. }) => (Status::SUCCESS, 0),
             Ok(AdminCommand::Identify(identify)) => (self.identify(sqe, &identify), 0),
             Ok(AdminCommand::GetLogPage(log)) if log.lid == lid::SMART => self.health(sqe, &log),
+            Ok(AdminCommand::GetLogPage(log)) if log.lid == LID_WRITE_STALLS => self.write_stalls(sqe, &log),
             _ => match self.by_opcode(sqe) {
                 Some(answer) => answer,
                 // It waits for an event that never comes.

@@ -15,6 +15,7 @@ mod kept;
 mod list;
 mod part;
 mod shard;
+mod stalls;
 
 pub use shard::Shard;
 

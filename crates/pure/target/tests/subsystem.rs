@@ -44,6 +44,7 @@ fn facts() -> Vec<NamespaceFacts> {
         ednek: false,
         engine: "lsm",
         settings: Vec::new(),
+        writes: Box::default(),
     };
     vec![NamespaceFacts { nsid: 1, kind, nguid: [1; 16], eui64: [2; 8] }]
 }

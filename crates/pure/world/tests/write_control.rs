@@ -50,6 +50,9 @@ fn key(n: u64) -> Vec<u8> {
     n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes().to_vec()
 }
 
+/// Operations of a job at a time: two threads with eight each.
+const ON_THEIR_WAY: u64 = 16;
+
 fn job(operations: Vec<Op>) -> Job {
     Job { threads: 2, depth: 8, operations, flush: false, transfer: TransferOptions::default() }
 }
@@ -126,6 +129,8 @@ fn a_stop_lasts_from_a_refused_write_to_the_next_that_is_admitted() {
         println!("{name}: {:?} in all, {stopped:?}", puts.elapsed);
         assert!(stopped.periods > 3 && stopped.time > Duration::ZERO, "{name}: {stopped:?}");
         assert!(stopped.time < puts.elapsed, "{name}: {stopped:?} of {:?}", puts.elapsed);
+        // Each write on its way is counted once in a stop, however often it was tried.
+        assert!(stopped.writes <= stopped.periods * ON_THEIR_WAY, "{name}: {stopped:?}");
         are_in_order(&puts.stalls, Instant::FAR, &name);
         let counter = |name| puts.counters.iter().find(|(known, _)| *known == name).map_or(0, |(_, n)| *n);
         assert!(counter("l0_file_count_limit_stops") >= stopped.periods, "{name}: a flush stops writes");

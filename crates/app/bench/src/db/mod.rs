@@ -151,9 +151,9 @@ pub fn db_on_url(kv: Kv, url: &str, options: &DbOptions) -> Result<(Kv, BenchRep
     let threads = u64::from(options.threads.max(1));
     let jobs = (0..threads).map(|n| job(options, &picks, n)).collect::<Result<Vec<_>, _>>()?;
     let beside = (options.bench == DbBench::ReadWhileWriting).then(|| picks.writer(options));
-    let before = stalls_of(&mut kv);
+    let before = stalls_of(&mut kv)?;
     let measured = runner::run(&mut kv, options, jobs, beside, false)?;
-    let stalls = stalls_of(&mut kv).since(&before);
+    let stalls = stalls_of(&mut kv)?.since(&before);
     let mut point = Point::at([
         ("workload", json!(options.bench.name())),
         ("device", json!(url)),

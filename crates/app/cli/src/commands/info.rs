@@ -7,6 +7,7 @@ use crate::context::{Context, Exit};
 use crate::error::{CliError, one_line};
 use crate::linked::opened;
 use crate::output::table;
+use crate::time_line::time_line;
 
 /// Prints what the device says of itself.
 ///
@@ -43,6 +44,10 @@ pub(super) fn flatten(path: &str, value: &Value, rows: &mut Vec<Vec<String>>) {
             rows.extend(period(fields).map(|text| vec![path.to_owned(), text]));
         }
         Value::Object(fields) => fields.iter().for_each(|(name, inner)| flatten(&join(name), inner, rows)),
+        Value::Array(items) if path.ends_with("stalls.periods") => {
+            rows.extend(time_line(items).map(|line| vec![path.replace("periods", "time_line"), line]));
+            items.iter().enumerate().for_each(|(i, inner)| flatten(&join(&i.to_string()), inner, rows));
+        }
         Value::Array(items) if items.iter().any(|i| i.is_object() || i.is_array()) => {
             items.iter().enumerate().for_each(|(i, inner)| flatten(&join(&i.to_string()), inner, rows));
         }

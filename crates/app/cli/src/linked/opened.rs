@@ -4,7 +4,9 @@ use std::io::ErrorKind;
 
 use saker::image::ImageError;
 use saker::url::Backing;
-use saker::{DeviceUrl, Error as DeviceError, KeyRange, Kv, NamedSetting, ScanOptions};
+use saker::{
+    DeviceUrl, Error as DeviceError, KeyRange, Kv, NamedSetting, ScanOptions, WriteCondition, WriteControl,
+};
 use saker_host::{HostError, KvError};
 use serde_json::{Value, json};
 
@@ -219,6 +221,9 @@ impl Opened {
             "long_keys": if self.kv.has_long_keys_by_pointer() { "by pointer" } else { "in envelopes of the host's" },
         });
         let mut info = described(head, self.kv.stats());
+        if let Some(told) = self.kv.write_control().map_err(host)? {
+            info["writes"] = writes(&told);
+        }
         info["settings"] = settings(&self.kv.settings().map_err(host)?);
         Ok(info)
     }
@@ -362,7 +367,7 @@ fn namespace(n: &saker::NamespaceSnapshot) -> Value {
         n.counters.iter().map(|(name, n)| ((*name).into(), (*n).into())).collect();
     let pages_by_stream: serde_json::Map<_, _> =
         n.log.pages_by_stream().map(|(stream, n)| (stream.into(), n.into())).collect();
-    let mut told = json!({
+    json!({
             "nsid": n.nsid, "kind": n.kind, "engine": n.engine, "engine_counters": counters, "pairs": n.store.pairs, "pair_bytes": n.store.pair_bytes,
             "live_bytes": n.live_bytes, "capacity_bytes": n.capacity_bytes,
             "free_bytes": n.capacity_bytes.saturating_sub(n.live_bytes), "fits": fits(&n.fits),
@@ -376,11 +381,22 @@ fn namespace(n: &saker::NamespaceSnapshot) -> Value {
             "user_bytes_written": n.store.user_bytes_written,
             "gc_flash_segments": n.store.gc_segments, "checkpoints": n.store.checkpoints,
             "checkpoint_bytes": n.store.checkpoint_bytes,
-    });
-    if let Some(stalls) = saker_lab::report::stalls(&n.stalls) {
-        told["stalls"] = stalls;
+    })
+}
+
+/// Whether writes go on, and when they did not.
+fn writes(told: &WriteControl) -> Value {
+    let mut writes = match told.condition {
+        WriteCondition::Normal => json!({ "condition": "normal" }),
+        WriteCondition::Delayed { cause, rate, .. } => {
+            json!({ "condition": "delayed", "cause": cause.name(), "bytes_per_s": rate })
+        }
+        WriteCondition::Stopped { cause } => json!({ "condition": "stopped", "cause": cause.name() }),
+    };
+    if let Some(stalls) = saker_lab::report::stalls(&told.stalls) {
+        writes["stalls"] = stalls;
     }
-    told
+    writes
 }
 
 #[cfg(test)]

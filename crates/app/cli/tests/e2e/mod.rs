@@ -14,6 +14,7 @@ mod profiles;
 mod readme;
 mod records;
 mod sizes;
+mod stalls;
 mod support;
 mod urls;
 mod variable;

@@ -2,7 +2,8 @@
 
 use super::Kv;
 use saker_device::Stats;
-use saker_host::CacheStats;
+use saker_engine::write_gate::WriteControl;
+use saker_host::{CacheStats, HostError};
 use saker_runtime::AnyDriver;
 
 impl Kv {
@@ -23,6 +24,32 @@ impl Kv {
             AnyDriver::Inline(device) => Some(device.stats()),
             _ => None,
         }
+    }
+
+    /// Whether the device's engine holds writes back now, and when, why and for how long it did since the device was opened: over
+    /// every URL, by log page C2h. `None`: the device does not tell, such as one of a vendor that does not have that page.
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny&engine=lsm&threads=1")?;
+    /// kv.put(b"key", b"value")?;
+    /// let told: saker::WriteControl = kv.write_control()?.expect("a device of ours tells");
+    /// assert_eq!(told.condition, saker::WriteCondition::Normal);
+    /// let stopped: saker::Held = told.stalls.all(saker::Hold::Stopped);
+    /// println!("writes were stopped for {} s", stopped.time.as_secs_f64());
+    /// let stalls: &saker::Stalls = &told.stalls;
+    /// for period in &stalls.recent {
+    ///     let period: &saker::Period = period;
+    ///     let cause: saker::WriteStallCause = period.cause;
+    ///     println!("{}, {}: {} s", period.hold.name(), cause.name(), period.length.as_secs_f64());
+    /// }
+    /// # assert!(stalls.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn write_control(&mut self) -> Result<Option<WriteControl>, HostError> {
+        self.connection.write_control(self.store.native().driver_mut(), self.nsid)
     }
 
     /// Counters of the read cache.

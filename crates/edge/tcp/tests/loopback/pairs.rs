@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use saker::Kv;
+use saker::{Hold, Kv, WriteStallCause};
 use saker_nvme::admin::{FormatNvm, SetFeatures, build, feature::fid};
 use saker_nvme::{Sqe, Status, kv};
 use saker_nvme_tcp::initiator::Data;
@@ -189,6 +189,9 @@ fn writes_that_are_held_back_over_the_network_are_stored() {
         (0..300).for_each(|n| assert_eq!(kv.get(&key_of(n)), Ok(Some(value(n, 1, 100))), "pair {n}"));
         kv.delete(&key_of(7)).expect("deleted");
         assert_eq!(kv.get(&key_of(7)), Ok(None));
+        let told = kv.write_control().expect("asked").expect("told").stalls;
+        let hold = if limit == "1" { Hold::Stopped } else { Hold::Delayed };
+        assert!(told.of(hold, WriteStallCause::L0FileCountLimit).writes > 0, "{told:?}");
         drop(kv);
         server.stop().expect("stopped");
     }

@@ -10,6 +10,7 @@
 //! | `identify`, `logs` | what the host can read of controller and namespaces |
 //! | `features` | Get and Set Features |
 //! | `queues` | which I/O queues exist |
+//! | `stalls` | when writes were stopped or delayed: log page C2h |
 //! | `settings` | settings of namespaces: log page C1h, and feature C0h |
 //! | `format`, `aborts`, `events` | Format NVM, Abort, Asynchronous Event Request |
 //! | `paths` | what it tells when it is one of several controllers: sharing and asymmetric access |
@@ -29,6 +30,7 @@ mod paths;
 mod queues;
 mod register_block;
 mod settings;
+mod stalls;
 #[cfg(test)]
 mod tests;
 
@@ -36,7 +38,7 @@ use saker_link::Registers;
 use saker_nvme::admin::AdminCommand;
 use saker_nvme::log::lid;
 use saker_nvme::regs::{Cap, Csts, Vs};
-use saker_nvme::vendor_specific::{FID_SETTING, LID_SETTINGS};
+use saker_nvme::vendor_specific::{FID_SETTING, LID_SETTINGS, LID_WRITE_STALLS};
 use saker_nvme::{PointerRule, Sqe, Status, csi};
 
 pub use crate::stats::HealthCounters;
@@ -188,6 +190,11 @@ impl Controller {
                 if command.lid == LID_SETTINGS && self.has_vendor_commands() =>
             {
                 settings::page(&command, namespaces, self.identity.max_transfer_bytes)
+            }
+            AdminCommand::GetLogPage(command)
+                if command.lid == LID_WRITE_STALLS && self.has_vendor_commands() =>
+            {
+                stalls::page(&command, namespaces, self.identity.max_transfer_bytes)
             }
             AdminCommand::GetLogPage(command) => self.log_page(&command),
             AdminCommand::DeleteCq { qid } => self.queues.delete_cq(qid),

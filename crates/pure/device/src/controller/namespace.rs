@@ -1,6 +1,7 @@
 //! What the controller needs to know of the namespaces, and which of them a host may use.
 
 use saker_engine::Setting;
+use saker_engine::write_gate::WriteControl;
 use saker_nvme::csi;
 use saker_nvme::regs::Cc;
 
@@ -39,6 +40,8 @@ pub enum NamespaceKind {
         engine: &'static str,
         /// Its settings.
         settings: Vec<SettingFacts>,
+        /// What its write control does and has done.
+        writes: Box<WriteControl>,
     },
     /// NVM Command Set, with a single format.
     Block {

@@ -5,10 +5,11 @@ use crate::controller::{Identity, NamespaceFacts, NamespaceKind as FactsKind, Se
 use crate::methods;
 use crate::namespace::{Namespace, Store};
 use crate::stats::{Fits, NamespaceSnapshot};
+use saker_engine::write_gate::WriteControl;
 use saker_engine::{Engine, EngineKind, Inspect, Setting, Settings};
 use saker_flash::Flash;
 use saker_nvme::vendor_specific::Methods;
-use saker_sim::{Class, Seed};
+use saker_sim::{Class, Instant, Seed};
 
 /// Lengths of values of which a namespace says how many it holds, in bytes.
 const FITTING_VALUES: [u32; 4] = [100, 4 << 10, 64 << 10, 1 << 20];
@@ -40,6 +41,7 @@ pub(super) fn facts(ns: &Namespace, identity: u64, flash: &mut Flash) -> Namespa
     let (mut nguid, mut eui64) = ([0; 16], [0; 8]);
     id.child("nguid").rng().fill(&mut nguid);
     id.child("eui64").rng().fill(&mut eui64);
+    let now = flash.now();
     let view = flash.view(ns.owner(), Class::Foreground);
     let kind = match (&ns.config.kind, &ns.store) {
         (NamespaceKind::Kv { value_bytes_max, engine, .. }, store) => {
@@ -55,6 +57,7 @@ pub(super) fn facts(ns: &Namespace, identity: u64, flash: &mut Flash) -> Namespa
                 ednek: ns.error_on_delete,
                 engine: engine.name(),
                 settings: settings(ns, *engine),
+                writes: Box::new(write_control(ns, now)),
             }
         }
         (NamespaceKind::Block { block_bytes, blocks }, store) => {
@@ -71,6 +74,10 @@ fn settings(ns: &Namespace, engine: EngineKind) -> Vec<SettingFacts> {
     let now = now.over(&ns.config.settings);
     let facts = |setting: &'static Setting| SettingFacts { setting, number: now.get(setting.name) };
     engine.settings().iter().map(facts).collect()
+}
+
+fn write_control(ns: &Namespace, now: Instant) -> WriteControl {
+    WriteControl { condition: ns.write_condition(), now, stalls: ns.gate.stalls(now) }
 }
 
 pub(super) fn namespace_snapshot(ns: &Namespace, flash: &mut Flash) -> NamespaceSnapshot {

@@ -44,6 +44,7 @@ impl Device<Timed> {
             service: ALL,
             lane: 0,
             passes: false,
+            counted: 0,
             duty: Duty::new(ANSWER),
         };
         let id = t.free.pop().unwrap_or_else(|| {

@@ -19,7 +19,8 @@ impl Device<Timed> {
         }
         if stall == Stall::Debt {
             let condition = self.namespaces[n].write_condition();
-            self.namespaces[n].gate.refused(condition, now);
+            let token = self.tempo.tokens[id as usize].as_mut().expect("a command on its way");
+            self.namespaces[n].gate.refused(condition, now, &mut token.counted);
         }
         self.tempo.blocked[n].push_back(id);
         true

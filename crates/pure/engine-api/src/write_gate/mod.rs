@@ -9,7 +9,7 @@ mod bucket;
 mod periods;
 
 pub use bucket::{SLICE, TokenBucket};
-pub use periods::{Held, Hold, Period, RECENT, Stalls};
+pub use periods::{Held, Hold, Period, RECENT, Stalls, WriteControl};
 
 use crate::write_condition::{WriteCondition, WriteStallCause};
 use saker_sim::{Duration, Instant};
@@ -41,13 +41,15 @@ pub struct WriteGate<I> {
     /// The delay whose tokens are in the bucket.
     delay: u32,
     open: Option<Period>,
+    /// Periods that have begun.
+    periods: u32,
     stalls: Stalls,
 }
 
 impl<I> Default for WriteGate<I> {
     fn default() -> Self {
         let (bucket, stalls) = (TokenBucket::default(), Stalls::default());
-        Self { waiting: VecDeque::new(), until: None, bucket, delay: 0, open: None, stalls }
+        Self { waiting: VecDeque::new(), until: None, bucket, delay: 0, open: None, periods: 0, stalls }
     }
 }
 
@@ -108,10 +110,14 @@ impl<I: Copy> WriteGate<I> {
         }
     }
 
-    /// The engine refused a write for now. A stop begins with the first one.
-    pub fn refused(&mut self, condition: WriteCondition, now: Instant) {
-        if let WriteCondition::Stopped { cause } = condition {
+    /// The engine refused a write for now. A stop begins with the first one. The driver tries it again, so it keeps for each write, 0 at
+    /// first, in which period it was `counted`.
+    pub fn refused(&mut self, condition: WriteCondition, now: Instant, counted: &mut u32) {
+        let WriteCondition::Stopped { cause } = condition else { return };
+        let is_counted = *counted == self.periods && self.open.is_some_and(|open| open.hold == Hold::Stopped);
+        if !is_counted {
             self.hold(Hold::Stopped, cause, now);
+            *counted = self.periods;
         }
     }
 
@@ -137,6 +143,7 @@ impl<I: Copy> WriteGate<I> {
             Some(open) if open.hold == hold => open.writes += 1,
             _ => {
                 self.end(now);
+                self.periods = self.periods.wrapping_add(1);
                 self.open = Some(Period { hold, cause, begin: now, length: Duration::ZERO, writes: 1 });
             }
         }

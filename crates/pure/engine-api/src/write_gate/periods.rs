@@ -1,6 +1,6 @@
 //! When writes were stopped or delayed, why, and for how long.
 
-use crate::write_condition::WriteStallCause;
+use crate::write_condition::{WriteCondition, WriteStallCause};
 use saker_sim::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -63,6 +63,17 @@ impl Held {
     }
 }
 
+/// What write control does and has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WriteControl {
+    /// Whether writes go on.
+    pub condition: WriteCondition,
+    /// When that was asked: the time that begins of periods are of.
+    pub now: Instant,
+    /// The periods in which they did not.
+    pub stalls: Stalls,
+}
+
 /// Sums by what was done and why, and the last periods.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
@@ -72,6 +83,15 @@ pub struct Stalls {
 }
 
 impl Stalls {
+    /// Sums by [`Hold`] and [`WriteStallCause`], and the last periods, the oldest first, as somebody else has told them. More than
+    /// [`RECENT`] of them, and more than the sums count, are left out.
+    pub fn told(held: [[Held; WriteStallCause::ALL.len()]; Hold::ALL.len()], recent: Vec<Period>) -> Self {
+        let all = held.iter().flatten().fold(0, |all: u64, held| all.saturating_add(held.periods));
+        let most = usize::try_from(all).unwrap_or(usize::MAX).min(RECENT);
+        let old = recent.len().saturating_sub(most);
+        Self { held, recent: recent.into_iter().skip(old).collect() }
+    }
+
     /// Whether no write was held.
     pub fn is_empty(&self) -> bool {
         self.recent.is_empty()
@@ -85,9 +105,9 @@ impl Stalls {
     /// The sums of what was held that way.
     pub fn all(&self, hold: Hold) -> Held {
         self.held[hold as usize].iter().fold(Held::default(), |all, held| Held {
-            periods: all.periods + held.periods,
+            periods: all.periods.saturating_add(held.periods),
             time: all.time + held.time,
-            writes: all.writes + held.writes,
+            writes: all.writes.saturating_add(held.writes),
         })
     }
 
@@ -99,8 +119,8 @@ impl Stalls {
 
     /// Periods of which only the sums are left.
     pub fn gone(&self) -> u64 {
-        let all: u64 = Hold::ALL.iter().map(|hold| self.all(*hold).periods).sum();
-        all - self.recent.len() as u64
+        let all = Hold::ALL.iter().fold(0, |all: u64, hold| all.saturating_add(self.all(*hold).periods));
+        all.saturating_sub(self.recent.len() as u64)
     }
 
     /// A period is over.
@@ -112,18 +132,19 @@ impl Stalls {
         self.recent.push_back(period);
     }
 
-    /// What has been added since `before`, which was told of the same gate.
+    /// What has been added since `before`, which was told of the same gate. Of another one, such as that of a device that was
+    /// started anew: what there is, less what was before, at least nothing.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let minus = |now: Held, then: Held| Held {
-            periods: now.periods - then.periods,
+            periods: now.periods.saturating_sub(then.periods),
             time: now.time - then.time,
-            writes: now.writes - then.writes,
+            writes: now.writes.saturating_sub(then.writes),
         };
         let held = std::array::from_fn(|hold| {
             std::array::from_fn(|cause| minus(self.held[hold][cause], before.held[hold][cause]))
         });
-        let all: u64 = held.iter().flatten().map(|held: &Held| held.periods).sum();
+        let all = held.iter().flatten().fold(0, |all: u64, held: &Held| all.saturating_add(held.periods));
         let old = self.recent.len().saturating_sub(usize::try_from(all).unwrap_or(usize::MAX));
         Self { held, recent: self.recent.iter().skip(old).copied().collect() }
     }

@@ -75,8 +75,11 @@ fn periods_have_cause_begin_length_and_writes() {
     while gate.release(delayed(1), at(0)).is_some() {}
     gate.admitted(delayed(1), at(10));
     assert!(gate.holds(), "writes are still delayed");
-    gate.refused(STOPPED, at(100));
-    gate.refused(STOPPED, at(150));
+    let mut counted = [0; 2];
+    gate.refused(STOPPED, at(100), &mut counted[0]);
+    gate.refused(STOPPED, at(120), &mut counted[0]);
+    gate.refused(STOPPED, at(150), &mut counted[1]);
+    gate.refused(STOPPED, at(155), &mut counted[0]);
     gate.admitted(STOPPED, at(160));
     assert!(gate.holds(), "a delete ends no stop");
     gate.admitted(WriteCondition::Normal, at(300));
@@ -104,13 +107,26 @@ fn periods_have_cause_begin_length_and_writes() {
 }
 
 #[test]
+fn a_write_counts_once_in_each_stop_that_it_waits_for() {
+    let mut gate = gate(0);
+    let (mut one, mut other) = (0, 0);
+    for begin in [0, 100] {
+        (0..3).for_each(|n| gate.refused(STOPPED, at(begin + n), &mut one));
+        gate.refused(STOPPED, at(begin + 5), &mut other);
+        gate.admitted(WriteCondition::Normal, at(begin + 50));
+    }
+    let writes: Vec<_> = gate.stalls(at(200)).recent.iter().map(|period| period.writes).collect();
+    assert_eq!(writes, [2, 2]);
+}
+
+#[test]
 fn what_goes_on_is_told_up_to_now() {
     let mut gate = gate(0);
     assert!(gate.stalls(at(5)).is_empty());
-    gate.refused(WriteCondition::Normal, at(5));
-    gate.refused(delayed(1), at(5));
+    gate.refused(WriteCondition::Normal, at(5), &mut 0);
+    gate.refused(delayed(1), at(5), &mut 0);
     assert!(!gate.holds(), "what is refused for another reason is no stop");
-    gate.refused(STOPPED, at(10));
+    gate.refused(STOPPED, at(10), &mut 0);
     assert_eq!(gate.stalls(at(25)).all(Hold::Stopped).time, Duration::from_nanos(15_000));
     assert_eq!(gate.stalls(at(30)).all(Hold::Stopped).time, Duration::from_nanos(20_000));
 }
@@ -121,7 +137,7 @@ fn sums_stay_when_periods_go() {
     let times = RECENT as u64 + 6;
     let mut before = Stalls::default();
     for n in 0..times {
-        gate.refused(STOPPED, at(10 * n));
+        gate.refused(STOPPED, at(10 * n), &mut 0);
         gate.admitted(WriteCondition::Normal, at(10 * n + 3));
         if n + 3 == times {
             before = gate.stalls(at(10 * n + 5));

@@ -7,6 +7,7 @@ mod identify;
 mod methods;
 mod queues;
 mod settings;
+mod write_stalls;
 
 pub use queues::KvQueueOptions;
 pub use settings::NamedSettings;

@@ -21,6 +21,11 @@ pub trait BlockQueue: Any + Send {
     fn block_bytes(&self) -> u32;
     /// Blocks of the namespace.
     fn blocks(&self) -> u64;
+    /// Whether the device has a volatile write cache: a power cut can take or undo what has completed since the last Flush, in any
+    /// order.
+    fn is_volatile(&self) -> bool {
+        true
+    }
     /// Writes whole blocks.
     fn write(&mut self, first: u64, data: Vec<u8>) -> Result<u64, Vec<u8>>;
     /// Reads `blocks` blocks.

@@ -11,6 +11,7 @@ mod batch;
 mod blocks;
 mod held;
 mod op;
+mod parked;
 mod queue_pair;
 mod scan;
 mod segments;
@@ -26,6 +27,7 @@ pub use settings::SettingRefused;
 pub use work::Work;
 
 use batch::packed;
+use parked::Parked;
 use saker_engine::{
     AnyEngine, AnyRecovery, Condition, Context, Engine, EngineConfig, EngineKind, Hints, Inspect, Recover,
     Settings, StoreStats, Version,
@@ -33,9 +35,9 @@ use saker_engine::{
 use saker_log::LogStats;
 use saker_log::recover::Damage;
 use saker_nvme::Key;
-use saker_segment_store::{PageAddr, SegmentStore, Step, Tag};
+use saker_segment_store::{PageAddr, SegmentStore, Step};
 use saker_sim::Meter;
-use scan::{Scanning, Taken};
+use scan::Taken;
 use settings::Asked;
 use std::collections::VecDeque;
 use turns::{Turn, Turns};
@@ -45,18 +47,6 @@ use crate::cache::{CacheOptions, CacheStats, ReadCache};
 
 /// Stores that share the write buffer.
 const OWNERS: u16 = 1;
-
-struct Parked {
-    ticket: Ticket,
-    op: Op,
-    pages: Vec<PageAddr>,
-    /// A Flush: the tag that must have finished, and then that of its sync.
-    after: Option<Tag>,
-    synced: Option<Tag>,
-    /// How far a scan is.
-    scanning: Option<Box<Scanning>>,
-    turn: Turn,
-}
 
 /// A key-value store at the host.
 pub struct HostKv {
@@ -95,7 +85,8 @@ impl HostKv {
         mut wait: impl FnMut(),
     ) -> Result<Self, Damage> {
         medium.survey_device(&mut wait);
-        let mut recovery = AnyRecovery::new(kind, &config.clone().landing_in(&medium, OWNERS), &medium);
+        let mut recovery =
+            AnyRecovery::new(kind.over_blocks(), &config.clone().landing_in(&medium, OWNERS), &medium);
         loop {
             match recovery.step(&mut medium) {
                 Step::Done(Ok(true)) => break,
@@ -254,9 +245,8 @@ impl HostKv {
         if let Op::Batch(batch) = &op {
             packed(batch, w);
         }
-        let (ticket, pages) = (Ticket(self.next_ticket), Vec::new());
-        let mut parked =
-            Parked { ticket, op, pages, after: None, synced: None, scanning: None, turn: Turn::None };
+        let ticket = Ticket(self.next_ticket);
+        let mut parked = Parked::new(ticket, op);
         loop {
             match self.run(&mut parked, w) {
                 Some(outcome) => return Ok(outcome),
@@ -279,6 +269,7 @@ impl HostKv {
     fn advance_to<W: Meter>(&mut self, w: &mut W, done: &mut dyn FnMut(Ticket, Outcome)) -> bool {
         let mut any = self.medium.poll();
         while let Some(completion) = self.medium.take_completion() {
+            self.note_failed_sync(&completion);
             self.store.completed(&completion, &mut self.medium);
             any = true;
         }
@@ -403,7 +394,7 @@ impl HostKv {
             return None;
         }
         let synced = *parked.synced.get_or_insert_with(|| m.sync());
-        (m.finished() >= synced).then_some(Ok(Answer::Done))
+        (m.finished() >= synced).then_some(parked.failed.map_or(Ok(Answer::Done), |why| Err(why.into())))
     }
 }
 

@@ -11,6 +11,7 @@ pub struct KvBlockQueue {
     queue: KvQueue,
     block_bytes: u32,
     blocks: u64,
+    is_volatile: bool,
     next: u64,
     /// The number and, for reads, the wish for data of the command in each slot.
     slots: Vec<Option<(u64, bool)>>,
@@ -19,10 +20,16 @@ pub struct KvBlockQueue {
 }
 
 impl KvBlockQueue {
-    /// Over a queue that exists.
+    /// Over a queue that exists, on a device that may have a volatile write cache.
     pub fn new(queue: KvQueue, block_bytes: u32, blocks: u64) -> Self {
         let slots = vec![None; queue.slots()];
-        Self { queue, block_bytes, blocks, next: 0, slots, unrung: 0 }
+        Self { queue, block_bytes, blocks, is_volatile: true, next: 0, slots, unrung: 0 }
+    }
+
+    /// The same on a device that says whether it has one: bit 0 of VWC in Identify Controller (NVM Express Base Specification).
+    #[must_use]
+    pub fn with_vwc(self, vwc: u8) -> Self {
+        Self { is_volatile: vwc & 1 != 0, ..self }
     }
 
     /// The queue.
@@ -45,6 +52,10 @@ impl BlockQueue for KvBlockQueue {
 
     fn blocks(&self) -> u64 {
         self.blocks
+    }
+
+    fn is_volatile(&self) -> bool {
+        self.is_volatile
     }
 
     fn write(&mut self, first: u64, data: Vec<u8>) -> Result<u64, Vec<u8>> {

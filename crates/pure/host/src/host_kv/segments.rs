@@ -2,7 +2,8 @@
 //!
 //! A page's out-of-band part is the last bytes of its last block. The "page buffer" is ordinary host memory: what is
 //! in it is lost with the process, which is why HostKV acknowledges volatile writes and flushes on demand.
-//! Deallocated blocks read as zeros, also after a power cut, so an all-zero page is an erased one.
+//! Deallocated blocks read as zeros, so an all-zero page is an erased one. Where a power cut can undo a deallocation, Flushes go before
+//! and behind it (`erases.rs`).
 #![cfg_attr(
     not(test),
     deny(
@@ -14,14 +15,15 @@
     )
 )]
 
+mod erases;
 mod store;
+mod survey;
 
 use super::blocks::BlockQueue;
 use super::held::HeldPages;
-use saker_segment_store::header::page_crc;
+use erases::{Erase, Erases};
 use saker_segment_store::{
-    CellError, Completion, Geometry, Io, Page, PageAddr, PageBuffer, PageHeader, SegmentId, SegmentStore,
-    SegmentView, SlotId, Tag,
+    CellError, Completion, Geometry, Io, PageAddr, PageBuffer, SegmentId, SegmentView, SlotId, Tag,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -53,10 +55,21 @@ impl SegmentStats {
 
 #[derive(Clone, Copy, Debug)]
 enum Request {
-    Program { tag: Tag, at: PageAddr, slot: SlotId },
-    Erase { tag: Tag, segment: SegmentId },
-    Sync { tag: Tag },
-    Read { at: PageAddr, reader: u64 },
+    Program {
+        tag: Tag,
+        at: PageAddr,
+        slot: SlotId,
+    },
+    Erase(Erase),
+    Sync {
+        tag: Tag,
+    },
+    /// A Flush for erases.
+    Cover,
+    Read {
+        at: PageAddr,
+        reader: u64,
+    },
 }
 
 /// A block namespace as a medium.
@@ -76,6 +89,7 @@ pub struct BlockSegments {
     /// Pages whose program has not completed, and where their bytes are.
     programmed: BTreeMap<PageAddr, SlotId>,
     backlog: VecDeque<Request>,
+    erases: Erases,
     outstanding: BTreeSet<Tag>,
     completions: VecDeque<Completion>,
     next_tag: u64,
@@ -113,6 +127,7 @@ impl BlockSegments {
             on_way: BTreeMap::new(),
             programmed: BTreeMap::new(),
             backlog: VecDeque::new(),
+            erases: Erases::default(),
             outstanding: BTreeSet::new(),
             completions: VecDeque::new(),
             next_tag: 0,
@@ -138,46 +153,6 @@ impl BlockSegments {
     /// Takes a namespace that is known to be empty, such as a new one.
     pub fn take_empty(&mut self) {
         self.free = (0..self.geometry.segments).map(SegmentId).collect();
-    }
-
-    /// Looks at the pages of every segment to learn which hold data, and which a cut has torn: a page is several
-    /// blocks, and only a block is written as a whole.
-    pub fn survey_device(&mut self, wait: &mut impl FnMut()) {
-        for n in 0..self.geometry.segments {
-            let id = SegmentId(n);
-            // A segment is written from its start: an empty first page means an empty segment, unless pages
-            // after it were finished first before a cut, so all are looked at when the first is not empty.
-            let mut last = 0;
-            for index in 0..self.geometry.segment_pages {
-                let at = self.geometry.page(id, index);
-                self.bring(&[at]);
-                while !self.all_here(&[at]) {
-                    self.queue.ring();
-                    wait();
-                    self.poll();
-                }
-                let (empty, whole) = match self.page(at) {
-                    Page::Erased => (true, true),
-                    Page::Resident { data, oob } => (false, is_whole(at, data, oob)),
-                    Page::Absent | Page::Torn | Page::Failed => (false, true),
-                };
-                if !whole {
-                    self.torn.insert(at);
-                }
-                self.release_pages(&[at]);
-                if !empty {
-                    last = index + 1;
-                } else if index >= last + SURVEY_GAP {
-                    break;
-                }
-            }
-            self.note_written(id, last);
-            if last == 0 {
-                self.free.insert(id);
-            } else {
-                self.found.push(SegmentView { id, written_pages: last });
-            }
-        }
     }
 
     fn note_written(&mut self, segment: SegmentId, pages: u32) {
@@ -233,11 +208,15 @@ impl BlockSegments {
     pub fn take_completion(&mut self) -> Option<Completion> {
         let done = self.completions.pop_front()?;
         if let (Io::Erase(segment), Ok(())) = (done.io, done.result) {
-            self.free.insert(segment);
-            self.note_written(segment, 0);
-            self.torn.retain(|at| self.geometry.segment_of(*at) != segment);
+            self.set_free(segment);
         }
         Some(done)
+    }
+
+    fn set_free(&mut self, segment: SegmentId) {
+        self.free.insert(segment);
+        self.note_written(segment, 0);
+        self.torn.retain(|at| self.geometry.segment_of(*at) != segment);
     }
 
     /// Takes completions from the queue. True if there were any.
@@ -255,12 +234,13 @@ impl BlockSegments {
                     self.programmed.remove(&at);
                     self.complete(tag, Io::Program { at, slot }, ok, CellError::Program)
                 }
-                Request::Erase { tag, segment } => {
-                    self.complete(tag, Io::Erase(segment), ok, CellError::Erase)
-                }
+                Request::Erase(erase) if ok && self.queue.is_volatile() => self.erases.deallocated(erase),
+                Request::Erase(erase) => self.end_erase(erase, ok),
                 Request::Sync { tag } => self.complete(tag, Io::Sync, ok, CellError::HostIo),
+                Request::Cover => self.cover_ended(ok),
             }
         }
+        self.flush_for_erases();
         while let Some(request) = self.backlog.pop_front() {
             if !self.submit(request) {
                 self.backlog.push_front(request);
@@ -268,6 +248,34 @@ impl BlockSegments {
             }
         }
         any
+    }
+
+    /// Erases a segment: at once, or when a Flush has covered what was written before.
+    fn erase_for(&mut self, erase: Erase) {
+        if self.queue.is_volatile() { self.erases.ask(erase) } else { self.start(Request::Erase(erase)) }
+    }
+
+    fn flush_for_erases(&mut self) {
+        if self.erases.wants_flush() {
+            self.start(Request::Cover);
+        }
+    }
+
+    /// A Flush for erases has ended. What it should have covered is not used again if it failed.
+    fn cover_ended(&mut self, ok: bool) {
+        let covered = self.erases.flushed();
+        covered.deallocated.into_iter().for_each(|erase| self.end_erase(erase, ok));
+        for erase in covered.written {
+            if ok { self.start(Request::Erase(erase)) } else { self.end_erase(erase, false) }
+        }
+    }
+
+    fn end_erase(&mut self, Erase { tag, segment }: Erase, ok: bool) {
+        match tag {
+            Some(tag) => self.complete(tag, Io::Erase(segment), ok, CellError::Erase),
+            None if ok => self.set_free(segment),
+            None => {}
+        }
     }
 
     fn complete(&mut self, tag: Tag, io: Io, ok: bool, error: CellError) {
@@ -288,18 +296,18 @@ impl BlockSegments {
             Request::Program { at, slot, .. } => {
                 self.queue.write(at.0 * blocks, bytes_of(&self.page_buffer, slot)).ok()
             }
-            Request::Erase { segment, .. } => {
+            Request::Erase(Erase { segment, .. }) => {
                 let first = self.geometry.page(segment, 0).0 * blocks;
                 self.queue.deallocate(first, u64::from(self.geometry.segment_pages) * blocks)
             }
-            Request::Sync { .. } => self.queue.flush(),
+            Request::Sync { .. } | Request::Cover => self.queue.flush(),
         };
         let Some(ticket) = ticket else { return false };
         match request {
             Request::Read { .. } => self.stats.reads += 1,
             Request::Program { .. } => self.stats.writes += 1,
-            Request::Erase { .. } => self.stats.deallocations += 1,
-            Request::Sync { .. } => self.stats.flushes += 1,
+            Request::Erase(_) => self.stats.deallocations += 1,
+            Request::Sync { .. } | Request::Cover => self.stats.flushes += 1,
         }
         self.on_way.insert(ticket, request);
         true
@@ -316,11 +324,3 @@ impl BlockSegments {
 fn bytes_of(page_buffer: &PageBuffer, slot: SlotId) -> Vec<u8> {
     [page_buffer.data(slot), page_buffer.oob(slot)].concat()
 }
-
-fn is_whole(at: PageAddr, data: &[u8], oob: &[u8]) -> bool {
-    let header = PageHeader::decode(oob, at).ok().flatten();
-    header.is_some_and(|h| h.data_crc == page_crc(data, PageHeader::owner_oob(oob)))
-}
-
-/// Empty pages after which the rest of a segment counts as empty: more than can be in flight at once.
-const SURVEY_GAP: u32 = 64;

@@ -65,7 +65,7 @@ impl HostKv {
                 parked.turn = Turn::Waits;
                 self.turns.gate.delay(parked.ticket, bytes);
             }
-            Stall::Debt => self.turns.gate.refused(self.store.write_condition(), now),
+            Stall::Debt => self.turns.gate.refused(self.store.write_condition(), now, &mut parked.counted),
             _ => {}
         }
     }

@@ -42,6 +42,8 @@ pub struct Behaviour {
     pub replace_after_retrieve: Option<(Key, Vec<u8>)>,
     /// A completion identifier to answer with once instead of the right one.
     pub wrong_cid: Option<u16>,
+    /// Log pages by identifier, zeros behind them; of others every byte follows from its place.
+    pub logs: BTreeMap<u8, Vec<u8>>,
 }
 
 pub struct Fake {
@@ -87,6 +89,7 @@ impl Fake {
             delete_before_list: None,
             replace_after_retrieve: None,
             wrong_cid: None,
+            logs: BTreeMap::new(),
         };
         let fake = Self {
             port,
@@ -194,7 +197,11 @@ impl Fake {
                 self.write_host(sqe, &data, data.len())?;
             }
             AdminCommand::GetLogPage(log) => {
-                let page: Vec<u8> = (0..log.bytes).map(|i| (i / 256 + i) as u8).collect();
+                let mut page: Vec<u8> = (0..log.bytes).map(|i| (i / 256 + i) as u8).collect();
+                if let Some(told) = self.behaviour.logs.get(&log.lid) {
+                    let rest = told.iter().skip(log.offset as usize).chain(std::iter::repeat(&0));
+                    page.iter_mut().zip(rest).for_each(|(to, byte)| *to = *byte);
+                }
                 self.write_host(sqe, &page, page.len())?;
             }
             _ => return Err(Status::INVALID_OPCODE),

@@ -47,6 +47,10 @@ impl BlockQueue for SlowReads {
         BLOCKS
     }
 
+    fn is_volatile(&self) -> bool {
+        false
+    }
+
     fn write(&mut self, first: u64, data: Vec<u8>) -> Result<u64, Vec<u8>> {
         self.blocks.insert(first, data);
         Ok(self.written())

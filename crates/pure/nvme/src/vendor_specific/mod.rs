@@ -14,6 +14,7 @@ mod mmio;
 mod piggyback;
 mod retrieve;
 mod settings;
+mod write_stalls;
 
 pub use capabilities::{Capabilities, Methods};
 pub use fragment::{Fragment, TRANSFER_BYTES, parts_sum};
@@ -25,12 +26,16 @@ pub use mmio::{MmioStore, store_mmio};
 pub use piggyback::{PIGGYBACK_BYTES, PiggybackStore, piggyback_commands, store_piggyback, transfer};
 pub use retrieve::{CQ_SLOT_BYTES, InlineRetrieve, TINY_BYTES, cq_slots, retrieve_inline, retrieve_tiny};
 pub use settings::{SetSetting, SettingEntry, SettingPhase, SettingsHead, text, text_of};
+pub use write_stalls::{WriteStallEntry, WriteStallSum, WriteStallsHead, WriteState};
 
 /// Log page identifier of [`Capabilities`].
 pub const LID_CAPABILITIES: u8 = 0xC0;
 
 /// Log page identifier of [`SettingsHead`].
 pub const LID_SETTINGS: u8 = 0xC1;
+
+/// Log page identifier of [`WriteStallsHead`].
+pub const LID_WRITE_STALLS: u8 = 0xC2;
 
 /// Feature identifier of [`SetSetting`].
 pub const FID_SETTING: u8 = 0xC0;

@@ -1,8 +1,13 @@
-//! Log pages C0h and C1h and feature C0h: their fields, bits and numbers stand in the document as in the code, and no others.
+//! Log pages C0h to C2h and feature C0h: their fields, bits and numbers stand in the document as in the code, and no others.
 
 use saker_nvme::admin::opcode::SET_FEATURES;
 use saker_nvme::vendor_specific::{Capabilities, FID_SETTING, LID_CAPABILITIES, LID_SETTINGS, Methods};
-use saker_nvme::vendor_specific::{SetSetting, SettingEntry, SettingPhase, SettingsHead};
+use saker_nvme::vendor_specific::{
+    LID_WRITE_STALLS, SetSetting, SettingEntry, SettingPhase, SettingsHead, WriteStallEntry, WriteStallSum,
+    WriteStallsHead, WriteState,
+};
+
+use zerocopy::IntoBytes;
 
 const DOCUMENT: &str = include_str!("../../../../../docs/vendor-commands.md");
 
@@ -76,6 +81,67 @@ fn the_feature_that_changes_a_setting() {
     let sqe = SetSetting { nsid: 9, place: 5, number: 7 << 32 | 6 }.encode();
     let words = [sqe.cdw10, sqe.cdw11, sqe.cdw12, sqe.cdw13].map(|word| word.get());
     assert_eq!((sqe.opcode, words), (SET_FEATURES, [u32::from(FID_SETTING), 5, 6, 7]));
+}
+
+#[test]
+fn the_page_of_write_stalls() {
+    let text = section(&format!("Write stalls (log page {LID_WRITE_STALLS:X}h)"));
+    let head = fields(text, "| bytes | field |");
+    let coded = places!(WriteStallsHead, signature version count entry_bytes state cause reserved_14 rate delay
+        reserved_28 now reserved_40 delayed stopped);
+    assert_eq!(places(&head), coded);
+    let signature = String::from_utf8(WriteStallsHead::SIGNATURE.to_vec()).unwrap();
+    listed(&head, 0, &format!("\"{signature}\""));
+    listed(&head, 4, &format!("version of the layout: {}", WriteStallsHead::VERSION));
+    listed(&head, 8, &format!("bytes of an entry: {}", size_of::<WriteStallEntry>()));
+    let named = |state: &WriteState| format!("{} {}", *state as u8, state.name());
+    let states: Vec<_> = (0..=u8::MAX).map_while(WriteState::decode).collect();
+    listed(&head, 12, &states.iter().map(named).collect::<Vec<_>>().join(", "));
+    assert!(
+        head[12].2.contains(&format!("three times {} bytes", size_of::<WriteStallSum>())),
+        "{}",
+        head[12].2
+    );
+    let entry = fields(text, "| bytes of an entry | field |");
+    assert_eq!(places(&entry), places!(WriteStallEntry, state cause reserved_2 begin nanos writes));
+    listed(&entry, 0, &states[1..].iter().map(named).collect::<Vec<_>>().join(", "));
+}
+
+#[test]
+fn write_stalls_on_the_wire() {
+    let sum = |n: u64| WriteStallSum { periods: n.into(), nanos: (n + 1).into(), writes: (n + 2).into() };
+    let head = WriteStallsHead {
+        state: WriteState::Stopped as u8,
+        cause: 2,
+        rate: 0x0102_0304_0506_0708.into(),
+        delay: 0x1112_1314.into(),
+        now: 0x2122_2324_2526_2728.into(),
+        delayed: [0x40, 0x50, 0x60].map(sum),
+        stopped: [0x70, 0x80, 0x90].map(sum),
+        ..WriteStallsHead::new(0x0302)
+    };
+    let mut expected = [0; 208];
+    expected[..16].copy_from_slice(&[b'S', b'K', b'R', b'W', 1, 0, 2, 3, 32, 0, 0, 0, 2, 2, 0, 0]);
+    expected[16..28].copy_from_slice(&[8, 7, 6, 5, 4, 3, 2, 1, 0x14, 0x13, 0x12, 0x11]);
+    expected[32..40].copy_from_slice(&[0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21]);
+    for (n, first) in [0x40, 0x50, 0x60, 0x70, 0x80, 0x90].into_iter().enumerate() {
+        (0..3).for_each(|word| expected[64 + 24 * n + 8 * word] = first + word as u8);
+    }
+    assert_eq!(head.as_bytes(), expected);
+    assert!(head.is_known() && !WriteStallsHead { version: 2.into(), ..head }.is_known());
+    assert!(!WriteStallsHead { entry_bytes: 40.into(), ..head }.is_known());
+    let period = WriteStallEntry {
+        state: WriteState::Delayed as u8,
+        cause: 1,
+        reserved_2: [0; 6],
+        begin: 0x31.into(),
+        nanos: 0x4132.into(),
+        writes: 0x33.into(),
+    };
+    let mut expected = [0; 32];
+    (expected[0], expected[1], expected[8], expected[24]) = (1, 1, 0x31, 0x33);
+    expected[16..18].copy_from_slice(&[0x32, 0x41]);
+    assert_eq!(period.as_bytes(), expected);
 }
 
 #[test]

@@ -79,7 +79,7 @@ pub(crate) fn medium_of(
         return Err(ProtocolError::Queues.into());
     };
     let extent_bytes = extent_bytes(blocks * u64::from(block_bytes));
-    let blocks = KvBlockQueue::new(queue, block_bytes, blocks);
+    let blocks = KvBlockQueue::new(queue, block_bytes, blocks).with_vwc(connection.controller().vwc);
     Ok(BlockSegments::with_pages(blocks, extent_bytes, build.host_page_bytes))
 }
 

@@ -11,4 +11,5 @@ mod queues;
 mod random;
 mod registers;
 mod settings;
+mod stalls;
 mod support;

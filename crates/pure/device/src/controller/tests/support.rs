@@ -52,6 +52,7 @@ pub fn namespaces() -> Vec<NamespaceFacts> {
         ednek: false,
         engine: "lsm",
         settings: Vec::new(),
+        writes: Box::default(),
     };
     let block = NamespaceKind::Block { block_bytes: 4096, blocks: 0x1_0000, used_blocks: 0x42 };
     // Out of order on purpose.

@@ -1,5 +1,6 @@
 //! The same blocks as engines see them.
 
+use super::erases::Erase;
 use super::{BlockSegments, OOB_BYTES, Request, bytes_of};
 use saker_segment_store::{
     Geometry, Page, PageAddr, PageBuffer, PowerHistory, SegmentId, SegmentStore, SegmentView, SlotId, Tag,
@@ -39,7 +40,7 @@ impl SegmentStore for BlockSegments {
     }
 
     fn epoch(&self, _: SegmentId) -> u32 {
-        // Deallocated blocks read as zeros: no page of an earlier cycle can be seen.
+        // Deallocated blocks read as zeros, also after a cut: no page of an earlier cycle can be seen.
         0
     }
 
@@ -68,7 +69,8 @@ impl SegmentStore for BlockSegments {
         let g = self.geometry;
         let pages = g.page(segment, 0)..=g.page(segment, g.segment_pages - 1);
         self.pages.renew(pages, || vec![0; (g.page_bytes + OOB_BYTES) as usize]);
-        self.start(Request::Erase { tag, segment });
+        self.erase_for(Erase { tag: Some(tag), segment });
+        self.flush_for_erases();
         tag
     }
 
