@@ -7,7 +7,7 @@ use super::{BlockSegments, HostKv};
 use crate::cache::{CacheOptions, ReadCache};
 use saker_engine::{AnyEngine, AnyRecovery, Engine, EngineConfig, EngineKind, Recover, Settings};
 use saker_log::recover::Damage;
-use saker_segment_store::{SegmentStore, Step};
+use saker_segment_store::Step;
 use std::collections::VecDeque;
 
 /// Stores that share the write buffer.
