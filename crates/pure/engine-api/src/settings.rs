@@ -30,6 +30,15 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// The same in a sentence.
+    pub const fn when(self) -> &'static str {
+        match self {
+            Self::Stored(_) => "when the store is made",
+            Self::Kept(_) | Self::AtOpen => "when the store is opened",
+            Self::Live => "at any time",
+        }
+    }
+
     /// Its name in reports.
     pub const fn name(self) -> &'static str {
         match self {

@@ -11,10 +11,12 @@ mod batch;
 mod blocks;
 mod held;
 mod op;
+mod open;
 mod parked;
 mod queue_pair;
 mod scan;
 mod segments;
+mod settings;
 mod turns;
 mod work;
 
@@ -22,32 +24,28 @@ pub use blocks::{BlockDone, BlockQueue};
 pub use op::{Answer, Batch, Op, Outcome, Ticket};
 pub use queue_pair::KvBlockQueue;
 pub use segments::{BlockSegments, HOST_PAGE_BYTES, SegmentStats};
+pub use settings::SettingRefused;
 pub use work::Work;
 
 use batch::packed;
 use parked::Parked;
-use saker_engine::{
-    AnyEngine, AnyRecovery, Condition, Context, Engine, EngineConfig, EngineKind, Hints, Inspect, Recover,
-    StoreStats, Version,
-};
+use saker_engine::{AnyEngine, Condition, Context, Engine, Hints, Inspect, StoreStats, Version};
 use saker_log::LogStats;
-use saker_log::recover::Damage;
 use saker_nvme::Key;
 use saker_segment_store::{PageAddr, SegmentStore, Step};
 use saker_sim::Meter;
 use scan::Taken;
+use settings::Asked;
 use std::collections::VecDeque;
 use turns::{Turn, Turns};
 use work::with_meter;
 
-use crate::cache::{CacheOptions, CacheStats, ReadCache};
-
-/// Stores that share the write buffer.
-const OWNERS: u16 = 1;
+use crate::cache::{CacheStats, ReadCache};
 
 /// A key-value store at the host.
 pub struct HostKv {
     store: AnyEngine,
+    asked: Asked,
     medium: BlockSegments,
     cache: Option<ReadCache>,
     snapshots: Taken,
@@ -62,94 +60,6 @@ pub struct HostKv {
 }
 
 impl HostKv {
-    /// Opens a store on a block namespace: recovers what is there. `wait` lets the device make progress.
-    ///
-    /// # Errors
-    /// Damage that keeps the store from being opened.
-    pub fn open(kind: EngineKind, medium: BlockSegments, wait: impl FnMut()) -> Result<Self, Damage> {
-        Self::open_tuned(kind, &EngineConfig::new(1, false), medium, wait)
-    }
-
-    /// The same of a store that was made with settings: [`Self::over_tuned`].
-    ///
-    /// # Errors
-    /// As [`Self::open`].
-    pub fn open_tuned(
-        kind: EngineKind,
-        config: &EngineConfig,
-        mut medium: BlockSegments,
-        mut wait: impl FnMut(),
-    ) -> Result<Self, Damage> {
-        medium.survey_device(&mut wait);
-        let mut recovery =
-            AnyRecovery::new(kind.over_blocks(), &config.clone().landing_in(&medium, OWNERS), &medium);
-        loop {
-            match recovery.step(&mut medium) {
-                Step::Done(Ok(true)) => break,
-                Step::Done(Ok(false)) => {}
-                Step::Done(Err(damage)) => return Err(damage),
-                Step::Need(pages) => {
-                    medium.bring(&pages);
-                    while !medium.all_here(&pages) {
-                        medium.queue_mut().ring();
-                        wait();
-                        medium.poll();
-                    }
-                    // The step that asked for them looks at them once; then they go.
-                    medium.keep_only(&pages);
-                }
-                Step::Blocked(_) => {
-                    medium.queue_mut().ring();
-                    wait();
-                    medium.poll();
-                }
-            }
-        }
-        let mut store = recovery.finish();
-        medium.keep_only(&[]);
-        while let Some(done) = medium.take_completion() {
-            store.completed(&done, &mut medium);
-        }
-        Ok(Self::with_engine(store, medium))
-    }
-
-    /// A new store over an empty medium.
-    pub fn over(kind: EngineKind, medium: BlockSegments) -> Self {
-        Self::over_tuned(kind, &EngineConfig::new(1, false), medium)
-    }
-
-    /// The same with settings. The write buffer is host memory, so `ring_lasts` is to be false.
-    pub fn over_tuned(kind: EngineKind, config: &EngineConfig, medium: BlockSegments) -> Self {
-        let config = config.clone().landing_in(&medium, OWNERS);
-        Self::with_engine(AnyEngine::new(kind.over_blocks(), &config, &medium), medium)
-    }
-
-    /// A store by an engine that is new on that medium, or has recovered from it: any that there is, or one of one's own
-    /// ([`AnyEngine::other`]).
-    pub fn with_engine(store: AnyEngine, medium: BlockSegments) -> Self {
-        let (parked, background_pages) = (VecDeque::new(), Vec::new());
-        let (next_ticket, background_idle, waits) = (0, true, 0);
-        let snapshots = Taken::default();
-        Self {
-            store,
-            medium,
-            cache: None,
-            snapshots,
-            parked,
-            next_ticket,
-            background_pages,
-            background_idle,
-            waits,
-            turns: Turns::default(),
-        }
-    }
-
-    /// The same with an empty read cache: that of sessions ([`crate::cache`]), for keys of up to 16 bytes.
-    #[must_use]
-    pub fn with_cache(self, options: CacheOptions) -> Self {
-        Self { cache: ReadCache::new(options), ..self }
-    }
-
     /// Counters of the read cache; zeros without one.
     pub fn cache_stats(&self) -> CacheStats {
         self.cache.as_ref().map_or_else(CacheStats::default, ReadCache::stats)

@@ -28,7 +28,9 @@ impl SegmentStore for BlockSegments {
             Some(Err(_)) => Page::Failed,
             Some(Ok(bytes)) => {
                 let (data, oob) = bytes.split_at(self.geometry.page_bytes as usize);
-                if bytes.iter().all(|b| *b == 0) { Page::Erased } else { Page::Resident { data, oob } }
+                // A page that was programmed has a header there: its data are not looked through.
+                let is_blank = oob.iter().all(|b| *b == 0) && data.iter().all(|b| *b == 0);
+                if is_blank { Page::Erased } else { Page::Resident { data, oob } }
             }
         }
     }

@@ -1,0 +1,113 @@
+//! How a store at the host begins: new, or recovered from what is on its medium.
+
+use super::scan::Taken;
+use super::settings::Asked;
+use super::turns::Turns;
+use super::{BlockSegments, HostKv};
+use crate::cache::{CacheOptions, ReadCache};
+use saker_engine::{AnyEngine, AnyRecovery, Engine, EngineConfig, EngineKind, Recover, Settings};
+use saker_log::recover::Damage;
+use saker_segment_store::Step;
+use std::collections::VecDeque;
+
+/// Stores that share the write buffer.
+const OWNERS: u16 = 1;
+
+impl HostKv {
+    /// Opens a store on a block namespace: recovers what is there. `wait` lets the device make progress.
+    ///
+    /// # Errors
+    /// Damage that keeps the store from being opened.
+    pub fn open(kind: EngineKind, medium: BlockSegments, wait: impl FnMut()) -> Result<Self, Damage> {
+        Self::open_tuned(kind, &EngineConfig::new(1, false), medium, wait)
+    }
+
+    /// The same of a store that was made with settings: [`Self::over_tuned`].
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_tuned(
+        kind: EngineKind,
+        config: &EngineConfig,
+        mut medium: BlockSegments,
+        mut wait: impl FnMut(),
+    ) -> Result<Self, Damage> {
+        medium.survey_device(&mut wait);
+        let mut recovery =
+            AnyRecovery::new(kind.over_blocks(), &config.clone().landing_in(&medium, OWNERS), &medium);
+        loop {
+            match recovery.step(&mut medium) {
+                Step::Done(Ok(true)) => break,
+                Step::Done(Ok(false)) => {}
+                Step::Done(Err(damage)) => return Err(damage),
+                Step::Need(pages) => {
+                    medium.bring(&pages);
+                    while !medium.all_here(&pages) {
+                        medium.queue_mut().ring();
+                        wait();
+                        medium.poll();
+                    }
+                    // The step that asked for them looks at them once; then they go.
+                    medium.keep_only(&pages);
+                }
+                Step::Blocked(_) => {
+                    medium.queue_mut().ring();
+                    wait();
+                    medium.poll();
+                }
+            }
+        }
+        let mut store = recovery.finish();
+        medium.keep_only(&[]);
+        while let Some(done) = medium.take_completion() {
+            store.completed(&done, &mut medium);
+        }
+        Ok(Self::with_engine(store, medium).asked_for(kind, config))
+    }
+
+    /// A new store over an empty medium.
+    pub fn over(kind: EngineKind, medium: BlockSegments) -> Self {
+        Self::over_tuned(kind, &EngineConfig::new(1, false), medium)
+    }
+
+    /// The same with settings. The write buffer is host memory, so `ring_lasts` is to be false.
+    pub fn over_tuned(kind: EngineKind, config: &EngineConfig, medium: BlockSegments) -> Self {
+        let landing = config.clone().landing_in(&medium, OWNERS);
+        let store = AnyEngine::new(kind.over_blocks(), &landing, &medium);
+        Self::with_engine(store, medium).asked_for(kind, config)
+    }
+
+    fn asked_for(self, kind: EngineKind, config: &EngineConfig) -> Self {
+        // Another engine may stand in for what was asked for.
+        let kind = self.asked.kind.or(Some(kind));
+        Self { asked: Asked { kind, settings: config.settings.clone() }, ..self }
+    }
+
+    /// A store by an engine that is new on that medium, or has recovered from it: any that there is, or one of one's own
+    /// ([`AnyEngine::other`]).
+    pub fn with_engine(store: AnyEngine, medium: BlockSegments) -> Self {
+        let (parked, background_pages) = (VecDeque::new(), Vec::new());
+        let (next_ticket, background_idle, waits) = (0, true, 0);
+        let snapshots = Taken::default();
+        let asked = Asked { kind: store.kind(), settings: Settings::NONE };
+        Self {
+            store,
+            asked,
+            medium,
+            cache: None,
+            snapshots,
+            parked,
+            next_ticket,
+            background_pages,
+            background_idle,
+            waits,
+            turns: Turns::default(),
+        }
+    }
+
+    /// The same with an empty read cache: that of sessions ([`crate::cache`]), for keys of up to 16 bytes.
+    #[must_use]
+    pub fn with_cache(self, options: CacheOptions) -> Self {
+        Self { cache: ReadCache::new(options), ..self }
+    }
+}
