@@ -17,7 +17,7 @@ macro_rules! tests {
                     a_store_without_groups_of_its_own_is_filled_pair_by_pair, a_store_filled_by_groups;
                 transactions: transactions_with_a_capacitor, transactions_without_a_capacitor,
                     transactions_with_failing_programs, a_refused_transaction_changes_nothing,
-                    conditions_and_reads_see_what_was_before, kills_leave_transactions_whole,
+                    conditions_and_reads_see_what_was_before, versions_never_come_again, kills_leave_transactions_whole,
                     power_cuts_leave_transactions_whole, power_cuts_that_take_the_ring_leave_transactions_whole,
                     a_full_store_refuses_a_transaction_as_a_whole, a_snapshot_sees_a_transaction_whole,
                     transactions_behind_a_trait_object_are_the_same;

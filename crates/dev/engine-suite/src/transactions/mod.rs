@@ -322,6 +322,21 @@ pub fn conditions_and_reads_see_what_was_before(subject: Subject) {
     assert_eq!((bench.get(b"a"), bench.version(b"a")), (Err(KvError::NotFound), Ok(None)));
 }
 
+/// No two writes of a key have one version, also after its place in the log was erased and written again.
+pub fn versions_never_come_again(subject: Subject) {
+    let mut bench = Setup::small(subject, true).start(FaultPlan::default());
+    if !bench.has(Capability::Transactions) {
+        return;
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    for n in 0..4000_u32 {
+        assert_eq!(bench.put(b"key", &[n as u8; 100], Condition::Always), Ok(()));
+        let version = bench.version(b"key").expect("it can be told").expect("it is there");
+        assert!(seen.insert(version), "write {n}: {version:?} was that of an earlier write");
+    }
+    has_collected(&bench);
+}
+
 /// A transaction behind a trait object is the same.
 pub fn transactions_behind_a_trait_object_are_the_same(subject: Subject) {
     let mut bench = Setup::small(subject, true).start(FaultPlan::default()).outside();
