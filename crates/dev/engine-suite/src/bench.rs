@@ -1,9 +1,10 @@
 //! An engine over flash, and a driver that does what every driver must: it brings pages and holds them, hands completions over,
 //! does background work, and calls again.
 
+pub mod side_by_side;
+
 use crate::Expected;
 use crate::setup::{OWNER, Setup};
-use crate::side_by_side::Together;
 use saker_engine::{
     AnyEngine, AnyRecovery, Background, Capability, Condition, Context, Engine, EngineKind, Job, KvError,
     List, OutsideRecovery, Put, Recover, Scans, Snapshot,
@@ -11,6 +12,7 @@ use saker_engine::{
 use saker_flash::{FaultPlan, Flash, MemCells, Pinned, PowerCut};
 use saker_segment_store::{PageAddr, PageBuffer, PageBufferMemory, PowerHistory, Step};
 use saker_sim::{Class, Free};
+use side_by_side::Together;
 
 /// Calls after which an operation counts as stuck.
 pub(crate) const TRIES_MAX: u32 = 1_000_000;

@@ -8,7 +8,7 @@
 //! | [`outside`] | behave behind a trait object as it does directly; refuse by name what it lacks |
 //! | [`cuts`] | lose nothing when power is cut at any event, and once more while it recovers |
 //! | [`full`], [`long`] | refuse when it is full, and take as many pairs again when they are gone |
-//! | [`setup`], [`mod@bench`], [`side_by_side`], [`layout`] | nothing: they drive it |
+//! | [`setup`], [`mod@bench`], [`bench::side_by_side`], [`layout`] | nothing: they drive it |
 //!
 //! Each function takes a [`Subject`]. [`tests!`] makes a module of tests of all of them:
 //!
@@ -29,7 +29,6 @@ pub mod layout;
 pub mod long;
 pub mod outside;
 pub mod setup;
-pub mod side_by_side;
 mod tests;
 pub mod transactions;
 

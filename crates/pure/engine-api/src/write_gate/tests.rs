@@ -110,14 +110,13 @@ fn periods_have_cause_begin_length_and_writes() {
 #[test]
 fn a_stop_does_not_end_without_a_write() {
     let mut gate = gate(0);
-    gate.refused(STOPPED, at(10));
+    gate.refused(STOPPED, at(10), &mut 0);
     gate.changed(WriteCondition::Normal, at(20));
     assert!(gate.holds());
     gate.admitted(WriteCondition::Normal, at(30));
     assert_eq!(gate.stalls(at(40)).all(Hold::Stopped).time, Duration::from_nanos(20_000));
 }
 
-<<<<<<< HEAD
 #[test]
 fn a_write_counts_once_in_each_stop_that_it_waits_for() {
     let mut gate = gate(0);
@@ -131,8 +130,6 @@ fn a_write_counts_once_in_each_stop_that_it_waits_for() {
     assert_eq!(writes, [2, 2]);
 }
 
-=======
->>>>>>> s6-hk-wip
 #[test]
 fn what_goes_on_is_told_up_to_now() {
     let mut gate = gate(0);

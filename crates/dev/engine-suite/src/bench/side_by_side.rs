@@ -1,8 +1,8 @@
 //! Background work as a driver with several cores does it: the jobs that an engine hands out, a quantum of one after a quantum of
 //! another in any order, each holding its own pages while others go on.
 
+use super::TRIES_MAX;
 use crate::Bench;
-use crate::bench::TRIES_MAX;
 use crate::setup::OWNER;
 use saker_engine::{Background, Context, Engine, Job, JobKind};
 use saker_flash::Pinned;
