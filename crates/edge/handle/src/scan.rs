@@ -59,14 +59,20 @@ pub struct Scan {
     under: Mutex<Under>,
 }
 
-impl Scan {
-    pub(crate) fn open(store: &Store, wish: &ScanWish) -> Result<Self, Fault> {
-        let cursor = store.kv.with(|kv| kv.open_scan(&wish.options()))?;
+impl Store {
+    /// Begins a scan.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn scan(&self, wish: &ScanWish) -> Result<Scan, Fault> {
+        let cursor = self.kv.with(|kv| kv.open_scan(&wish.options()))?;
         let left = if wish.limit == 0 { u64::MAX } else { wish.limit };
         let under = Under { order: cursor.order(), cursor: Some(cursor), left };
-        Ok(Self { store: store.clone(), under: Mutex::new(under) })
+        Ok(Scan { store: self.clone(), under: Mutex::new(under) })
     }
+}
 
+impl Scan {
     fn under(&self) -> MutexGuard<'_, Under> {
         self.under.lock().unwrap_or_else(PoisonError::into_inner)
     }

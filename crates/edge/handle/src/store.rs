@@ -1,8 +1,7 @@
 //! A device of pairs.
 
 use crate::guarded::Guarded;
-use crate::scan::ScanWish;
-use crate::{Class, Fault, Scan, Transaction};
+use crate::{Class, Fault};
 use saker::{Kv, NamedSetting, Stats, WriteBatch};
 use std::sync::Arc;
 
@@ -145,22 +144,6 @@ impl Store {
     /// [`Fault`].
     pub fn format(&self) -> Result<(), Fault> {
         self.kv.with(Kv::format)
-    }
-
-    /// Begins a scan.
-    ///
-    /// # Errors
-    /// [`Fault`].
-    pub fn scan(&self, wish: &ScanWish) -> Result<Scan, Fault> {
-        Scan::open(self, wish)
-    }
-
-    /// Begins a transaction.
-    ///
-    /// # Errors
-    /// [`Fault`] of class [`Class::NoTransactions`] where there are none.
-    pub fn begin(&self) -> Result<Transaction, Fault> {
-        Transaction::begin(self)
     }
 
     /// The name of the device's profile.

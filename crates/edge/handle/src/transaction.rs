@@ -24,12 +24,18 @@ pub struct Transaction {
     set: Mutex<Option<TransactionSet>>,
 }
 
-impl Transaction {
-    pub(crate) fn begin(store: &Store) -> Result<Self, Fault> {
-        let set = store.kv.with(|kv| kv.begin_transaction().map(saker::Transaction::suspend))?;
-        Ok(Self { store: store.clone(), set: Mutex::new(Some(set)) })
+impl Store {
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// [`Fault`] of class [`Class::NoTransactions`](crate::Class::NoTransactions) where there are none.
+    pub fn begin(&self) -> Result<Transaction, Fault> {
+        let set = self.kv.with(|kv| kv.begin_transaction().map(saker::Transaction::suspend))?;
+        Ok(Transaction { store: self.clone(), set: Mutex::new(Some(set)) })
     }
+}
 
+impl Transaction {
     fn set(&self) -> MutexGuard<'_, Option<TransactionSet>> {
         self.set.lock().unwrap_or_else(PoisonError::into_inner)
     }
