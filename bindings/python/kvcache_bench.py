@@ -19,6 +19,7 @@ import subprocess
 import tempfile
 import time
 from collections import OrderedDict
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -78,14 +79,13 @@ class Least:
 
 
 class Saker:
-    """An image on the file system, by `saker.KvCache`."""
+    """An image on the file system, by `saker.KvCache`: flash of so many times the room."""
 
-    name = "Saker"
-
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, order: str = "lru", flash: float = 2.0) -> None:
+        self.name = f"Saker, {order}, flash of {flash:g} rooms"
         path = folder / "disk.img"
-        saker.create(path, f"{ROOM * 5 // 4 // MIB}MiB")
-        self.cache = saker.KvCache(f"file:{path}", bytes_max=ROOM)
+        saker.create(path, f"{int(ROOM * flash) // MIB}MiB")
+        self.cache = saker.KvCache(f"file:{path}", bytes_max=ROOM, order=order)
 
     def prefix(self, names: list[bytes]) -> int:
         return self.cache.prefix(names)
@@ -300,12 +300,13 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     rows = []
-    for kind in (Saker, Files, Redis, RocksDb):
+    lru, fifo, tight = partial(Saker), partial(Saker, order="fifo", flash=1.25), partial(Saker, flash=1.25)
+    for kind in (lru, fifo, tight, Files, Redis, RocksDb):
         with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
             try:
                 target = kind(Path(folder))
             except (ImportError, FileNotFoundError) as missing:
-                print(f"{kind.name}: skipped, {missing}")
+                print(f"skipped: {missing}")
                 continue
             rows.append(run(target, arguments.prompts, arguments.seed))
             target.close()
