@@ -1,5 +1,8 @@
 //! What became of a write.
 
+use crate::engine::Engine;
+use crate::kv::KvError;
+
 /// A place in the order of an engine's writes. It rises with each write of the engine; those of one group share it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u64);
@@ -28,20 +31,43 @@ pub struct Token(pub u64);
 pub enum Put {
     /// The pair is stored, under that version.
     Done(Version),
-    /// The engine has taken the value and will tell later. No engine does so yet.
+    /// The engine has taken the value, and a thread of its own goes on: [`Engine::outcome`](crate::Engine::outcome) tells how it ended.
     Pending(Token),
 }
 
 impl Put {
-    /// The version of a put that has ended.
+    /// The version of a put that has ended, for drivers that take no engine with threads of its own.
     ///
     /// # Panics
-    /// For a put that has not: drivers do not wait for tokens yet.
+    /// For a put that has not.
     #[inline]
     pub fn ended(self) -> Version {
         match self {
             Self::Done(version) => version,
-            Self::Pending(token) => unreachable!("no driver waits for {token:?}"),
+            Self::Pending(token) => unreachable!("nobody waits here for {token:?}"),
+        }
+    }
+
+    /// How a put ended, for a driver that finishes each operation before it looks at the next: it waits for the engine's thread.
+    ///
+    /// # Errors
+    /// What [`Engine::store`] refuses with.
+    #[inline]
+    pub fn wait<E: Engine>(self, engine: &mut E) -> Result<Version, KvError> {
+        match self {
+            Self::Done(version) => Ok(version),
+            Self::Pending(token) => wait_for(token, engine),
+        }
+    }
+}
+
+#[cold]
+fn wait_for<E: Engine>(token: Token, engine: &mut E) -> Result<Version, KvError> {
+    loop {
+        match engine.outcome(token) {
+            Some(ended) => return ended,
+            // The thread may need this core.
+            None => std::thread::yield_now(),
         }
     }
 }

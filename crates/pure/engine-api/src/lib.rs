@@ -51,6 +51,7 @@ pub use inspect::Inspect;
 pub use job::{Background, Job, JobId, JobKind};
 pub use kv::{Condition, KvError, Memory, Sink, Source, SourceError, StoreStats};
 pub use list::List;
+pub use saker_log::recover::Progress;
 pub use scan::{Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Scans, Snapshot};
 pub use settings::{Setting, Settings, Typed};
 pub use singly::{SINGLY_BYTES_MAX, Single, Singly, Value};

@@ -24,4 +24,5 @@ mod shards;
 mod stress;
 mod table;
 mod waits;
+mod workers;
 mod write_control;

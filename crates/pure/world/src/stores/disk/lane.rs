@@ -32,6 +32,14 @@ pub struct DiskLane {
     has_submitted: bool,
 }
 
+/// What came of a completion.
+enum Polled<R, V> {
+    /// An operation ended, and was shown.
+    Ended(R),
+    /// A command of a series; nothing was shown yet.
+    Series(u16, V),
+}
+
 /// Why an operation was not submitted.
 enum Unsent {
     Refused(Refusal),
@@ -183,25 +191,24 @@ impl Lane for DiskLane {
                     if let Some(going) = series.get_mut(n) {
                         going.completed(&done);
                     }
-                    return Err((n, visit));
+                    return Polled::Series(n, visit);
                 }
                 let ticket = Ticket { slot: u32::from(slot), operations };
-                Ok(visit(Completed { lane: *number, ticket, outcome: command.outcome(&done) }))
+                Polled::Ended(visit(Completed { lane: *number, ticket, outcome: command.outcome(&done) }))
             });
             let n = match polled.transpose()? {
                 None => return Ok(None),
-                Some(Ok(visited)) => return Ok(Some(visited)),
-                Some(Err((n, unused))) => {
+                Some(Polled::Ended(visited)) => return Ok(Some(visited)),
+                Some(Polled::Series(n, unused)) => {
                     visit = unused;
                     n
                 }
             };
-            if self.go_on(n)
-                && let Some(ended) = self.series.remove(n)
-            {
+            if let Some(ended) = self.take_ended(n) {
                 let (lane, ticket) = (self.number, self.series_ticket(n));
                 return Ok(Some(visit(Completed { lane, ticket, outcome: ended.outcome() })));
             }
+            self.go_on(n);
         }
     }
 
