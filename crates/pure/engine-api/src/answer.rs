@@ -1,8 +1,5 @@
 //! What became of a write.
 
-use crate::engine::Engine;
-use crate::kv::KvError;
-
 /// A place in the order of an engine's writes. It rises with each write of the engine; those of one group share it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u64);
@@ -45,29 +42,6 @@ impl Put {
         match self {
             Self::Done(version) => version,
             Self::Pending(token) => unreachable!("nobody waits here for {token:?}"),
-        }
-    }
-
-    /// How a put ended, for a driver that finishes each operation before it looks at the next: it waits for the engine's thread.
-    ///
-    /// # Errors
-    /// What [`Engine::store`] refuses with.
-    #[inline]
-    pub fn wait<E: Engine>(self, engine: &mut E) -> Result<Version, KvError> {
-        match self {
-            Self::Done(version) => Ok(version),
-            Self::Pending(token) => wait_for(token, engine),
-        }
-    }
-}
-
-#[cold]
-fn wait_for<E: Engine>(token: Token, engine: &mut E) -> Result<Version, KvError> {
-    loop {
-        match engine.outcome(token) {
-            Some(ended) => return ended,
-            // The thread may need this core.
-            None => std::thread::yield_now(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 mod rare;
 
-use super::command::{Command, Sent};
+use super::command::{Command, Polled, Sent};
 use super::sending::Sending;
 use super::series::AllSeries;
 use crate::stores::{Group, GroupLimits};
@@ -30,14 +30,6 @@ pub struct DiskLane {
     unrung: bool,
     /// Commands were submitted since the work was last asked for.
     has_submitted: bool,
-}
-
-/// What came of a completion.
-enum Polled<R, V> {
-    /// An operation ended, and was shown.
-    Ended(R),
-    /// A command of a series; nothing was shown yet.
-    Series(u16, V),
 }
 
 /// Why an operation was not submitted.
