@@ -9,7 +9,6 @@ const SCRIPTS: &[(&str, &str, &[&str])] = &[
     ("python stubs", "bindings/python/check", &["stubs"]),
     ("python speed", "bindings/python/check", &["speed"]),
     ("python sglang", "bindings/python/check", &["sglang"]),
-    ("c", "bindings/c/check", &[]),
 ];
 
 /// The steps, in the order of the table.

@@ -81,7 +81,6 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
             &["fmt", "--all", "--manifest-path", "bindings/python/Cargo.toml", "--check"],
             &[],
         ),
-        cargo("fmt c", &["fmt", "--manifest-path", "bindings/c/Cargo.toml", "--check"], &[]),
         rule("layers", layers::check),
         rule("modules", modules::check),
         rule("tidy", tidy::check),
