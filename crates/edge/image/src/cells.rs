@@ -27,12 +27,14 @@
 
 use super::header::{self, Header, Life, State};
 use super::layout::Layout;
+use super::life::Run;
 use super::lock::Locked;
 use super::map::AnyCells;
 use super::states::PageState;
 use super::table::PageTable;
 use super::trouble::{self, Trouble};
 use super::{BootId, ImageError, NamespaceRecord, epochs, host, oob};
+use saker_flash::Lasting;
 use saker_flash::nand::{Cell, Cells, Shape};
 use saker_segment_store::{CellError, PageAddr, PowerHistory, SegmentId};
 use std::collections::BTreeSet;
@@ -60,6 +62,8 @@ pub struct FileCells {
     /// A sync failed. The kernel drops what it could not write and reports that once, so no later sync
     /// can vouch for it.
     pub(super) sync_failed: Option<CellError>,
+    /// What the device has done in its life.
+    pub(super) run: Run,
     /// What the host file system refused.
     pub(super) trouble: Trouble,
 }
@@ -128,6 +132,7 @@ impl FileCells {
         self.refuse_if_finished()
             .and_then(|()| self.refuse_if_failed())
             .map_err(|e| host::media_error(&e))?;
+        next.set_lasting(&self.run.lasting());
         next.advance(self.header.life);
         let mut write = |place| header::write_copy(&self.file, &next, place).and_then(|()| self.sync_file());
         let written = [1, 0].into_iter().try_for_each(&mut write);
@@ -144,6 +149,7 @@ impl FileCells {
             return Err(self.io_error("write")(io::ErrorKind::ReadOnlyFilesystem.into()));
         }
         self.refuse_if_failed().map_err(self.io_error("write the header of"))?;
+        next.set_lasting(&self.run.lasting());
         next.advance(life);
         // Both copies are alike since the open, so either may go first.
         for place in [1, 0] {
@@ -251,6 +257,18 @@ impl FileCells {
 }
 
 impl Cells for FileCells {
+    fn lasting(&self) -> Lasting {
+        self.run.lasting()
+    }
+
+    fn keeps_counters(&self) -> bool {
+        self.is_writable()
+    }
+
+    fn keep(&mut self, lasting: Lasting) {
+        self.keep_lasting(lasting);
+    }
+
     fn syncs(&self) -> u64 {
         self.syncs
     }
