@@ -157,7 +157,7 @@ fn slow_commands_and_levels_are_as_asked() {
     let target =
         Target::start(&["--url", &format!("{DEVICE}&timing=real"), "--slow-ms", "1", "--log", "warn"]);
     let mut kv = Kv::open(&target.url).unwrap();
-    (0..300_u32).for_each(|n| kv.put(&n.to_le_bytes(), &[1; 60_000]).unwrap());
+    (0..300_u32).for_each(|n| kv.put(&n.to_le_bytes(), &[1; 4_000]).unwrap());
     kv.close().unwrap();
     let log = target.end("-TERM");
     assert!(

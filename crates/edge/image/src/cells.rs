@@ -26,8 +26,8 @@
 )]
 
 use super::header::{self, Header, Life, State};
-use super::layout::Layout;
-use super::life::Run;
+use super::layout::{BLOCK_BYTES, Layout};
+use super::life::{self, Run};
 use super::lock::Locked;
 use super::map::AnyCells;
 use super::states::PageState;
@@ -39,6 +39,7 @@ use saker_flash::nand::{Cell, Cells, Shape};
 use saker_segment_store::{CellError, PageAddr, PowerHistory, SegmentId};
 use std::collections::BTreeSet;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -266,7 +267,14 @@ impl Cells for FileCells {
     }
 
     fn keep(&mut self, lasting: Lasting) {
-        self.keep_lasting(lasting);
+        self.run.note(lasting);
+        let may_write =
+            self.is_writable() && self.sync_failed.is_none() && self.header.life.state == State::Dirty;
+        if may_write && self.run.is_due() {
+            self.header.set_lasting(&self.run.lasting());
+            // Later numbers follow soon, and with the end of the run for certain.
+            let _ = self.file.write_all_at(self.header.block(), life::PLACE * BLOCK_BYTES);
+        }
     }
 
     fn syncs(&self) -> u64 {

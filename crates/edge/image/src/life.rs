@@ -1,15 +1,12 @@
 //! What the device has done in its life, while its image is open.
 
-use super::FileCells;
-use super::header::State;
 use saker_flash::Lasting;
-use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 /// The header gets newer numbers at most this often, but for those that it gets with every change and at the end.
 const WRITE_EVERY: Duration = Duration::from_secs(1);
 /// The copy that they are written to. The other one is whole all the time.
-const PLACE: u64 = 1;
+pub(super) const PLACE: u64 = 1;
 
 /// The numbers of an open image.
 #[derive(Clone, Copy, Debug)]
@@ -39,26 +36,18 @@ impl Run {
         Lasting { power_on_seconds: self.kept.power_on_seconds + self.begun.elapsed().as_secs(), ..self.kept }
     }
 
-    fn note(&mut self, lasting: Lasting) {
+    /// Notes what was done by now. How the device was opened, and for how long, is known here.
+    pub fn note(&mut self, lasting: Lasting) {
         let Lasting { power_cycles, unsafe_shutdowns, power_on_seconds, .. } = self.kept;
         self.kept = Lasting { power_cycles, unsafe_shutdowns, power_on_seconds, ..lasting };
     }
-}
 
-impl FileCells {
-    /// Notes what was done by now, and writes it when it is time.
-    pub(super) fn keep_lasting(&mut self, lasting: Lasting) {
-        self.run.note(lasting);
-        let is_due = self.run.written_at.elapsed() >= WRITE_EVERY;
-        if is_due
-            && self.is_writable()
-            && self.sync_failed.is_none()
-            && self.header.life.state == State::Dirty
-        {
-            self.run.written_at = Instant::now();
-            self.header.set_lasting(&self.run.lasting());
-            // Later numbers follow soon, and with the end of the run for certain.
-            let _ = self.file.write_all_at(self.header.block(), PLACE * super::layout::BLOCK_BYTES);
+    /// Whether it is time to write them again; the next time counts from now on then.
+    pub fn is_due(&mut self) -> bool {
+        let is_due = self.written_at.elapsed() >= WRITE_EVERY;
+        if is_due {
+            self.written_at = Instant::now();
         }
+        is_due
     }
 }

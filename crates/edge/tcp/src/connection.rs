@@ -29,9 +29,9 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 use zerocopy::FromBytes;
 
+use crate::counts::count;
 use crate::logs::{self, Ended, shown, told};
 use crate::memory::Seat;
-use crate::metrics::server::count;
 use crate::strangers::Permits;
 use books::READ_BYTES;
 use messages::{Reply, Request};

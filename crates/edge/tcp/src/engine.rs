@@ -6,6 +6,7 @@ mod iterators;
 mod leaving;
 mod tally;
 mod watch;
+mod write_cache;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::thread::JoinHandle;
@@ -221,24 +222,6 @@ impl Engine {
         if result.is_ok() {
             let peer = Peer { replies, answers: Vec::new(), outstanding: 0, is_draining: false };
             self.peers.insert(id, peer);
-        }
-    }
-
-    /// A host that wanted every write flushed may be gone.
-    fn follow_write_cache(&mut self) {
-        if self.is_written_through && !self.subsystem.wants_write_through() {
-            self.set_write_cache(true);
-        }
-    }
-
-    fn set_write_cache(&mut self, enabled: bool) {
-        use saker_nvme::admin::{SetFeatures, build, feature::fid};
-        let (fid, cdw11) = (fid::VOLATILE_WRITE_CACHE, u32::from(enabled));
-        let sqe = build::set_features(&SetFeatures { nsid: 0, fid, save: false, cdw11 });
-        if let Some(local) = &mut self.local
-            && local.admin(sqe).0.is_success()
-        {
-            self.is_written_through = !enabled;
         }
     }
 

@@ -19,6 +19,7 @@
 
 pub mod config;
 mod connection;
+mod counts;
 mod engine;
 mod heap;
 mod local;

@@ -21,12 +21,13 @@ use tokio::time::timeout;
 use crate::config::{ConfigError, Served, ServerConfig};
 use crate::connection::messages::Request;
 use crate::connection::{self, Shared};
+use crate::counts::{SocketCounts, count};
 use crate::engine::{self, Watch};
 use crate::heap::Heap;
 use crate::local::Local;
 use crate::logs::{Limits, told};
 use crate::memory::{Memory, STANDSTILL};
-use crate::metrics::server::{Endpoint, SocketCounts, count};
+use crate::metrics::server::Endpoint;
 use crate::strangers::{Permits, Strangers};
 
 /// Why a server cannot start, or did not end well. One line, with what to do.

@@ -119,13 +119,27 @@ impl Shown {
             || "latency -".to_owned(),
             |of| format!("latency mean {:.0} us, p50 < {:.0} us, p99 < {:.0} us", of.mean, of.p50, of.p99),
         );
+        let background =
+            format!("erases {:.1}/s, collected segments {:.1}/s", look.erases_per_s, look.gc_segments_per_s);
         let (waf, life) = (ratio(look.write_amplification), ratio(look.write_amplification_of_life));
         [
-            format!("read {}/s, written {}/s, errors {:.0}/s", size::show(look.read_bytes_per_s as u64), size::show(look.written_bytes_per_s as u64), look.errors_per_s),
+            format!(
+                "read {}/s, written {}/s, errors {:.0}/s",
+                size::show(look.read_bytes_per_s as u64),
+                size::show(look.written_bytes_per_s as u64),
+                look.errors_per_s
+            ),
             latency,
-            format!("queues {}, commands in the device {}, waiting {}", look.queues, look.in_device, look.waiting),
-            format!("write amplification {waf} now, {life} in its life; erases {:.1}/s, collected segments {:.1}/s", look.erases_per_s, look.gc_segments_per_s),
-            format!("writes stopped {:.0} % of the time, delayed {:.0} %", look.stopped_ratio * 100.0, look.delayed_ratio * 100.0),
+            format!(
+                "queues {}, commands in the device {}, waiting {}",
+                look.queues, look.in_device, look.waiting
+            ),
+            format!("write amplification {waf} now, {life} in its life; {background}"),
+            format!(
+                "writes stopped {:.0} % of the time, delayed {:.0} %",
+                look.stopped_ratio * 100.0,
+                look.delayed_ratio * 100.0
+            ),
         ]
         .map(Line::from)
         .to_vec()

@@ -2,9 +2,9 @@
 
 use super::messages::Request;
 use crate::config::ServerConfig;
+use crate::counts::SocketCounts;
 use crate::logs::Limits;
 use crate::memory::Memory;
-use crate::metrics::server::SocketCounts;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;

@@ -17,6 +17,16 @@ use crate::logs::{Limits, shown, told};
 /// How often the medium is asked for failures, and the engines for background work.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
+/// What the background does, by the names of counters.
+const BACKGROUND: [&str; 6] = [
+    "flash_pages_programmed",
+    "flash_segments_erased",
+    "gc_segments",
+    "checkpoints",
+    "write_stops",
+    "write_delays",
+];
+
 /// What a subsystem's thread tells the log.
 #[derive(Debug)]
 pub(crate) struct Watch {
@@ -26,12 +36,21 @@ pub(crate) struct Watch {
     media: FlashStats,
     /// Segments given up after failed erases.
     retired: u32,
+    /// What the background had done, by [`BACKGROUND`].
+    background: [u64; BACKGROUND.len()],
 }
 
 impl Watch {
     /// Commands that take `slow` are told of.
     pub(crate) fn new(limits: Arc<Limits>, slow: Option<Duration>) -> Self {
-        Self { limits, slow, looked_at: Instant::ZERO, media: FlashStats::default(), retired: 0 }
+        Self {
+            limits,
+            slow,
+            looked_at: Instant::ZERO,
+            media: FlashStats::default(),
+            retired: 0,
+            background: [0; BACKGROUND.len()],
+        }
     }
 
     /// A host was not heard of for its keep alive time-out.
@@ -125,6 +144,9 @@ impl Watch {
         if tracing::enabled!(tracing::Level::WARN) {
             self.look_at_medium(local);
         }
+        if tracing::enabled!(tracing::Level::DEBUG) {
+            self.look_at_background(local);
+        }
     }
 
     fn look_at_medium(&mut self, local: &mut Local) {
@@ -133,16 +155,30 @@ impl Watch {
         if failures > 0 || retired > self.retired {
             told!(self.limits, WARN, Fault, failures, retired_segments = retired, "the medium failed");
         }
-        let programmed = media.pages_programmed - self.media.pages_programmed.min(media.pages_programmed);
-        let erased = media.segments_erased - self.media.segments_erased.min(media.segments_erased);
-        if programmed + erased > 0 {
+        (self.media, self.retired) = (media, retired);
+    }
+}
+
+impl Watch {
+    fn look_at_background(&mut self, local: &mut Local) {
+        let counters = local.clocked.counters();
+        let sum =
+            |name: &str| counters.iter().filter(|counter| counter.name == name).map(|c| c.value).sum::<u64>();
+        let now = BACKGROUND.map(sum);
+        let [programmed, erased, collected, checkpoints, stops, delays] =
+            std::array::from_fn(|n| now[n] - self.background[n].min(now[n]));
+        if now != self.background {
             tracing::debug!(
-                pages_programmed = programmed,
-                segments_erased = erased,
-                "flash in the last second"
+                programmed,
+                erased,
+                collected,
+                checkpoints,
+                stops,
+                delays,
+                "background in the last second"
             );
         }
-        (self.media, self.retired) = (media, retired);
+        self.background = now;
     }
 }
 

@@ -196,7 +196,7 @@ fn seconds(nanos: u64) -> f64 {
 
 /// Bucket n ends at 2^n microseconds, the last one nowhere.
 fn histogram(nanos: u64, buckets: &[u64; LATENCY_BUCKETS]) -> Value {
-    let end = |n: usize| if n + 1 < LATENCY_BUCKETS { (1_u64 << n) as f64 / 1e6 } else { f64::MAX };
+    let end = |n: usize| if n + 1 < LATENCY_BUCKETS { (1_u64 << n) as f64 / 1e6 } else { f64::INFINITY };
     let buckets: Vec<_> = buckets.iter().enumerate().map(|(n, count)| (end(n), *count)).collect();
     Value::Latencies { seconds: seconds(nanos), count: buckets.iter().map(|(_, count)| count).sum(), buckets }
 }

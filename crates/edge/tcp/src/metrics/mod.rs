@@ -19,7 +19,7 @@ use prometheus_client::registry::Registry;
 use saker_nvme::vendor_specific::Counter;
 
 pub(crate) use families::ServerNumbers;
-use families::{Families, Family, Labels, Value};
+use families::{Families, Family, Value};
 
 /// What one scrape has found: each subsystem's name with its numbers, or none if it did not answer in time.
 pub(crate) type Found = Vec<(String, Option<Vec<Counter>>)>;
@@ -74,7 +74,11 @@ impl Collector for Collected {
 impl EncodeMetric for Family {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
         for (labels, value) in &self.samples {
-            encode_one(labels, value, encoder.encode_family(labels)?)?;
+            if labels.is_empty() {
+                encode_one(value, &mut encoder)?;
+            } else {
+                encode_one(value, &mut encoder.encode_family(labels)?)?;
+            }
         }
         Ok(())
     }
@@ -84,7 +88,7 @@ impl EncodeMetric for Family {
     }
 }
 
-fn encode_one(_: &Labels, value: &Value, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+fn encode_one(value: &Value, encoder: &mut MetricEncoder<'_>) -> fmt::Result {
     match value {
         Value::Rising(count) => encoder.encode_counter::<NoLabelSet, _, f64>(count, None),
         Value::RisingSeconds(seconds) => encoder.encode_counter::<NoLabelSet, _, f64>(seconds, None),

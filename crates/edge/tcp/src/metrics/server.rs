@@ -24,22 +24,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// After a failure to accept.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// What the threads of sockets count.
-#[derive(Debug, Default)]
-pub(crate) struct SocketCounts {
-    /// Sockets accepted.
-    pub accepted: AtomicU64,
-    /// Of these, closed for want of a place.
-    pub without_place: AtomicU64,
-    /// Connects refused.
-    pub refused: AtomicU64,
-}
-
-/// Counts one more.
-pub(crate) fn count(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
-}
-
 /// An endpoint that listens and does not answer yet.
 pub(crate) struct Endpoint {
     runtime: Runtime,

@@ -211,6 +211,10 @@ fn by_label(counts: &Counts, nqn: &str) -> BTreeMap<String, u64> {
 fn assert_durations(text: &str, counts: &Counts) {
     let timed: f64 = samples(text, "saker_command_duration_seconds_count").values().sum();
     assert_eq!(timed as u64, counts.values().sum::<u64>());
+    let ends = samples(text, "saker_command_duration_seconds_bucket");
+    let all: f64 =
+        ends.iter().filter(|(labels, _)| labels.contains("le=\"+Inf\"")).map(|(_, count)| count).sum();
+    assert_eq!(all, timed, "the last bucket has no end");
 }
 
 /// Whatever names hosts give themselves, and whatever opcodes they use, the rows are few, and none has a name of theirs.
