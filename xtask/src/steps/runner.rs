@@ -24,7 +24,11 @@ pub fn run(workspace: &Workspace, tier: Tier, step: &Step) -> Outcome {
         Action::Rule(rule) => (Tally::default(), apply(rule(workspace))),
         Action::Cargo { args, env } => {
             let mut command = cargo();
-            command.args(args).envs(tier_env(tier)).envs(env.iter().copied()).current_dir(&workspace.root);
+            command
+                .args(args)
+                .envs(tier_env(tier))
+                .envs(env.iter().map(|(name, value)| (*name, value)))
+                .current_dir(&workspace.root);
             stream(&mut command, &mut io::stdout())
                 .unwrap_or_else(|fault| (Tally::default(), vec![fault.to_string()]))
         }
