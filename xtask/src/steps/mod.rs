@@ -1,5 +1,6 @@
 //! The steps of a run, in one table: cheap ones first, so that a slip shows early.
 
+pub mod bindings;
 mod report;
 mod rooms;
 mod runner;
@@ -50,6 +51,13 @@ pub enum Action {
         /// The environment, besides the tier's.
         env: Vec<(&'static str, String)>,
     },
+    /// A script of the workspace, which prints its results as libtest does.
+    Script {
+        /// Its path.
+        path: &'static str,
+        /// Its arguments.
+        args: &'static [&'static str],
+    },
 }
 
 /// Runs the check tier; true when nothing failed.
@@ -69,6 +77,11 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
         cargo("fmt", &["fmt", "--all", "--check"], &[]),
         // A workspace of its own, because it builds RocksDB.
         cargo("fmt rocksdb", &["fmt", "--manifest-path", "bench/rocksdb/Cargo.toml", "--check"], &[]),
+        cargo(
+            "fmt python",
+            &["fmt", "--all", "--manifest-path", "bindings/python/Cargo.toml", "--check"],
+            &[],
+        ),
         rule("layers", layers::check),
         rule("modules", modules::check),
         rule("tidy", tidy::check),
@@ -185,7 +198,7 @@ mod tests {
         let steps = common(&Workspace::discover().unwrap(), tier);
         let cargo = steps.into_iter().filter_map(|step| match step.action {
             Action::Cargo { args, .. } => Some(args.join(" ")),
-            Action::Rule(_) => None,
+            Action::Rule(_) | Action::Script { .. } => None,
         });
         cargo.collect()
     }
@@ -205,7 +218,7 @@ mod tests {
     fn documents_take_what_clippy_has_left_where_there_is_its_driver() {
         let variables = |cargo_path: Option<&str>| match rustdoc(cargo_path).action {
             Action::Cargo { env, .. } => env.into_iter().map(|(name, _)| name).collect::<Vec<_>>(),
-            Action::Rule(_) => Vec::new(),
+            Action::Rule(_) | Action::Script { .. } => Vec::new(),
         };
         assert_eq!(variables(None), ["RUSTDOCFLAGS"]);
         assert_eq!(variables(Some("/nowhere/cargo")), ["RUSTDOCFLAGS"]);

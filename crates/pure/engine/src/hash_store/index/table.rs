@@ -241,7 +241,10 @@ impl<K: Mixed> Table<K> {
     /// A leaf of some entries that the mover has found.
     fn build(&mut self, depth: u8, room: (Room, bool), from: (Extent, Half, usize)) -> Leaf {
         let leaf = Leaf::build(&mut self.arena, depth, room, from, &mut self.mover);
-        debug_assert!(leaf.len() == from.2 && leaf.len() < leaf.capacity(), "all go along, and one more has room");
+        debug_assert!(
+            leaf.len() == from.2 && leaf.len() < leaf.capacity(),
+            "all go along, and one more has room"
+        );
         self.slots += leaf.capacity() as u64;
         leaf
     }
