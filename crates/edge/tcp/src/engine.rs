@@ -1,6 +1,7 @@
 //! The thread of a subsystem: its controllers, its device, and the sockets of its hosts. So a command meets no other
 //! thread on its way to the device and back; a device that waits for its image holds up its own hosts only.
 
+mod authentication;
 mod iterators;
 mod leaving;
 
@@ -17,10 +18,11 @@ use saker_nvme_tcp::target::Command;
 use saker_sim::Instant;
 use saker_target::{Answer, Bound, ConnectionId, IoCommand, Reaction, Subsystem, check_io};
 use tokio::sync::mpsc::error::TryRecvError;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, WeakUnboundedSender};
 use tokio::task::{LocalSet, spawn_local, yield_now};
 use tokio::time::timeout;
 
+use crate::authenticator::Authenticator;
 use crate::connection;
 use crate::connection::messages::{Reply, Request};
 use crate::local::Local;
@@ -77,6 +79,9 @@ pub(crate) struct Engine {
     looked_at: Instant,
     is_written_through: bool,
     busy_poll: bool,
+    authenticator: Authenticator,
+    /// The way to here, for work that is done elsewhere.
+    requests: WeakUnboundedSender<Request>,
 }
 
 /// How often keep alive timers are looked at.
@@ -86,10 +91,11 @@ const TICK: Duration = Duration::from_millis(100);
 pub(crate) fn start(
     subsystem: Subsystem,
     local: Option<Local>,
-    mut requests: UnboundedReceiver<Request>,
+    (to_here, mut requests): (WeakUnboundedSender<Request>, UnboundedReceiver<Request>),
     busy_poll: bool,
+    authenticator: Authenticator,
 ) -> std::io::Result<JoinHandle<Result<(), Error>>> {
-    let mut engine = Engine::new(subsystem, local, busy_poll);
+    let mut engine = Engine::new(subsystem, local, busy_poll, (authenticator, to_here));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let thread = std::thread::Builder::new().name("saker-subsystem".into());
     thread.spawn(move || {
@@ -100,7 +106,12 @@ pub(crate) fn start(
 }
 
 impl Engine {
-    fn new(subsystem: Subsystem, local: Option<Local>, busy_poll: bool) -> Self {
+    fn new(
+        subsystem: Subsystem,
+        local: Option<Local>,
+        busy_poll: bool,
+        (authenticator, requests): (Authenticator, WeakUnboundedSender<Request>),
+    ) -> Self {
         Self {
             subsystem,
             flights: vec![None; local.as_ref().map_or(0, |local| local.queue.slots())],
@@ -115,6 +126,8 @@ impl Engine {
             looked_at: Instant::ZERO,
             is_written_through: false,
             busy_poll,
+            authenticator,
+            requests,
         }
     }
 
@@ -173,6 +186,7 @@ impl Engine {
                 let now = self.now();
                 commands.into_iter().for_each(|command| self.command(id, command, now));
             }
+            Request::Worked(id, token, worked) => self.worked(id, token, worked),
             Request::Drain(id) => {
                 if let Some(peer) = self.peers.get_mut(&id) {
                     peer.is_draining = true;
@@ -183,6 +197,9 @@ impl Engine {
             Request::Access(port, access) => {
                 self.subsystem.set_access(port, access);
                 self.tell_events();
+            }
+            Request::Hosts(hosts, policies) => {
+                self.subsystem.set_hosts(hosts, policies).into_iter().for_each(|id| self.close(id));
             }
             Request::Stop => {}
         }
@@ -240,6 +257,9 @@ impl Engine {
 
     fn command(&mut self, id: ConnectionId, command: Command, now: Instant) {
         let Some(bound) = self.subsystem.bound(id) else { return };
+        if Subsystem::is_authentication(&command.sqe) {
+            return self.authenticate(id, &command);
+        }
         let Command { token, sqe, data, room } = command;
         if Subsystem::is_for_controller(bound, &sqe) {
             return self.for_controller(id, token, &sqe, now);

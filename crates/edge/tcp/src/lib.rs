@@ -13,19 +13,23 @@
 //! | `strangers` | sockets that have not connected a queue |
 //! | `memory`, `heap` | what all connections may hold together, and its way back to the system |
 //! | `engine`, `local` | the thread of a subsystem, its device |
+//! | `reload` | what of the configuration can change while it runs |
+//! | `authenticator` | the thread that computes for authentications |
 #![deny(unsafe_code)]
 
+mod authenticator;
 pub mod config;
 mod connection;
 mod engine;
 mod heap;
 mod local;
 mod memory;
+mod reload;
 pub mod server;
 mod stop;
 mod strangers;
 
-pub use config::{ConfigError, Served, ServerConfig};
+pub use config::{ConfigError, HostRules, Served, ServerConfig};
 pub use saker_target::{Access, Hosts};
 pub use server::{ServeError, Server};
-pub use stop::StopSignal;
+pub use stop::{StopSignal, Word};
