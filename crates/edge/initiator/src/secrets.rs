@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn errors_name_file_and_line_and_never_the_secret() {
-        let secret = Secret::generate(None, &random_bytes()).reveal();
+        let secret = Secret::generate(None, &random_bytes()).reveal().to_string();
         let spoilt = secret.replacen(&secret[12..14], "??", 1);
         let swapped = format!("{secret}\n{}", secret.replacen("DHHC-1:00", "DHHC-1:07", 1));
         let missing = read_secrets(Path::new("no/such/file")).expect_err("missing").to_string();

@@ -198,7 +198,7 @@ fn connect_says_that_it_is_wanted() {
     for spoil in [
         |sqe: &mut Sqe| sqe.cdw10.set(0xEA01_0100),
         |sqe: &mut Sqe| sqe.cdw10.set(0xE901_0000),
-        |sqe| sqe.cdw11.set(0),
+        |sqe: &mut Sqe| sqe.cdw11.set(0),
     ] {
         let mut sqe = AuthCommand { direction: AuthDirection::Send, bytes: 8 }.encode();
         spoil(&mut sqe);
