@@ -99,10 +99,13 @@ impl Association {
         if self.kind == Kind::Discovery { 0 } else { io_queues_max }
     }
 
-    /// Whether no command has come for the keep alive time-out.
+    /// Whether no command has come for the keep alive time-out. It does not run while the host computes what authenticates it, which
+    /// has a time-out of its own.
     pub fn is_expired(&self, now: Instant) -> bool {
         let ms = self.controller.keep_alive_ms();
-        ms > 0 && now.since(self.last_seen).as_nanos() / 1_000_000 > u64::from(ms)
+        ms > 0
+            && !self.barred.contains(&0)
+            && now.since(self.last_seen).as_nanos() / 1_000_000 > u64::from(ms)
     }
 
     /// A command of the admin queue has this CID: a request for events that is held with it has been given up, and is

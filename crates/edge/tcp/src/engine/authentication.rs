@@ -12,13 +12,15 @@ impl Engine {
     pub(super) fn authenticate(&mut self, id: ConnectionId, command: &Command) {
         let randomness = Randomness::new(&random_bytes());
         let data = (command.data.as_slice(), command.room);
-        let reaction = self.subsystem.authenticate(id, &command.sqe, data, &randomness);
+        let now = self.now();
+        let reaction = self.subsystem.authenticate(id, &command.sqe, data, &randomness, now);
         self.follow_authentication((id, command.token), reaction);
     }
 
     /// The work for an authentication is done.
     pub(super) fn worked(&mut self, id: ConnectionId, token: u16, worked: Worked) {
-        if let Some(reaction) = self.subsystem.authentication_worked(id, worked) {
+        let now = self.now();
+        if let Some(reaction) = self.subsystem.authentication_worked(id, worked, now) {
             self.follow_authentication((id, token), reaction);
         }
     }

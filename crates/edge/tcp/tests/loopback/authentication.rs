@@ -77,7 +77,7 @@ fn round_trip(kv: &mut Kv) {
 #[test]
 fn the_right_secret_opens_every_door() {
     let secrets = Secrets::new();
-    let server = start(secrets.config("mem:?size=512MiB&blocks=32MiB"));
+    let server = start(secrets.config("mem:?size=1GiB&blocks=32MiB"));
     for ctrl in [None, Some("ctrl")] {
         let url = url(&server, &secrets.options("host", ctrl));
         round_trip(&mut Kv::open(&url).expect("authenticated"));
