@@ -23,6 +23,7 @@ pub mod secret;
 pub mod serve;
 pub mod set;
 mod target;
+pub mod top;
 pub mod txn;
 mod walk;
 

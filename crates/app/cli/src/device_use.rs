@@ -40,6 +40,7 @@ fn todo(command: &Command) -> Option<(&'static str, &'static str)> {
         Command::Profile(_) => ("profile", "leave it out"),
         Command::Secret(_) => ("secret", "leave it out"),
         Command::Conform(args) if args.url.is_some() => ("conform", "name the device once"),
+        Command::Top(args) if args.url.is_some() => ("top", "name the device once"),
         _ => return None,
     })
 }

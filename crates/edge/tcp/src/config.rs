@@ -12,7 +12,10 @@
 
 mod file;
 mod hosts;
+mod log;
 mod names;
+
+pub use log::{LogConfig, LogFormat, SLOW_DEFAULT, slow_after};
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -64,6 +67,12 @@ pub struct ServerConfig {
     pub limits: TargetLimits,
     /// Whether device threads poll instead of sleeping.
     pub busy_poll: bool,
+    /// Where metrics are told, over HTTP; `None`: nowhere.
+    pub metrics: Option<SocketAddr>,
+    /// Commands that take at least this long are told of in the log; `None`: none is.
+    pub slow: Option<Duration>,
+    /// What the log has, and how.
+    pub log: LogConfig,
 }
 
 /// A configuration that makes no sense. One line, with what to write instead.
@@ -125,6 +134,9 @@ impl ServerConfig {
             stop_timeout: Duration::from_secs(5),
             limits: TargetLimits::default(),
             busy_poll: false,
+            metrics: None,
+            slow: Some(SLOW_DEFAULT),
+            log: LogConfig::default(),
         }
     }
 

@@ -7,7 +7,7 @@ use saker_target::Hosts;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{ConfigError, HostRules, Served, ServerConfig};
+use super::{ConfigError, HostRules, LogFormat, Served, ServerConfig, slow_after};
 
 impl ServerConfig {
     /// Reads a configuration file. What it does not name has its default; `hosts_stated` of the result tells whether it
@@ -42,6 +42,10 @@ impl ServerConfig {
         set(&mut config.connections_memory_max, file.connections_memory_max);
         set(&mut config.limits.memory_max, file.connection_memory_max);
         set(&mut config.busy_poll, file.busy_poll);
+        config.metrics = file.metrics;
+        set(&mut config.slow, file.slow_ms.map(slow_after));
+        set(&mut config.log.filter, file.log);
+        set(&mut config.log.format, file.log_format);
         set(&mut config.authentication_timeout, file.authentication_timeout_s.map(Duration::from_secs));
         Ok((config, stated))
     }
@@ -75,6 +79,10 @@ struct File {
     connections_memory_max: Option<usize>,
     connection_memory_max: Option<usize>,
     busy_poll: Option<bool>,
+    metrics: Option<SocketAddr>,
+    slow_ms: Option<u64>,
+    log: Option<String>,
+    log_format: Option<LogFormat>,
     authentication_timeout_s: Option<u64>,
     /// The place of TLS: refused by name until it is there.
     tls: bool,

@@ -2,9 +2,11 @@
 
 use saker_auth::Worked;
 use saker_nvme::fabrics::{Connect, ConnectData};
+use saker_nvme::vendor_specific::Counter;
 use saker_nvme_tcp::target::Command;
 use saker_target::{Access, Answer, Bound, ConnectionId, Hosts, Policies, Refusal};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
 
 use super::Guest;
 use crate::memory::Seat;
@@ -28,6 +30,8 @@ pub(crate) enum Request {
     Access(u16, Access),
     /// Who may connect from now on, and what hosts have to prove.
     Hosts(Hosts, Policies),
+    /// Tell everything that is counted.
+    Counters(oneshot::Sender<Vec<Counter>>),
     /// The server stops.
     Stop,
 }
