@@ -2,6 +2,7 @@
 //! thread on its way to the device and back; a device that waits for its image holds up its own hosts only.
 
 mod authentication;
+mod checks;
 mod counted;
 mod iterators;
 mod leaving;
@@ -21,7 +22,7 @@ use saker_nvme::vendor_specific::{CommandClass, asks_for_counters};
 use saker_nvme::{NSID_ALL, Sqe, Status, admin, kv};
 use saker_nvme_tcp::target::Command;
 use saker_sim::Instant;
-use saker_target::{Answer, Bound, ConnectionId, IoCommand, Reaction, Subsystem, check_io};
+use saker_target::{Answer, ConnectionId, IoCommand, Reaction, Subsystem};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, WeakUnboundedSender};
 use tokio::task::{LocalSet, spawn_local, yield_now};
@@ -282,26 +283,6 @@ impl Engine {
                 );
             }
         }
-    }
-
-    fn checked(
-        &mut self,
-        bound: Bound,
-        sqe: &Sqe,
-        data: Vec<u8>,
-        room: u32,
-        now: Instant,
-    ) -> Result<IoCommand, Status> {
-        let facts = self.local.as_ref().map_or(&[][..], |local| &local.facts);
-        self.subsystem.admit_io(bound, sqe, facts, now)?;
-        check_io(sqe, data, room, facts)
-    }
-
-    /// An I/O command failed, here or in the device.
-    #[cold]
-    fn note_failure(&mut self, id: ConnectionId, (opcode, nsid, cid): (u8, u32, u16), status: Status) {
-        let facts = self.local.as_ref().map_or(&[][..], |local| &local.facts);
-        self.subsystem.io_failed(id, &Sqe::new(opcode, nsid).with_cid(cid), facts, status);
     }
 
     fn enqueue(&mut self, flight: Flight, command: IoCommand) {
