@@ -32,6 +32,9 @@ fn fixed(now: &ServerConfig, then: &ServerConfig) -> Vec<&'static str> {
         ("handshakes_max", now.handshakes_max != then.handshakes_max),
         ("authentication_timeout_s", now.authentication_timeout != then.authentication_timeout),
         ("busy_poll", now.busy_poll != then.busy_poll),
+        ("metrics", now.metrics != then.metrics),
+        ("slow_ms", now.slow != then.slow),
+        ("log", now.log != then.log),
     ];
     differ.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect()
 }
