@@ -19,6 +19,7 @@ pub mod put;
 pub mod repair;
 pub mod reproduce;
 pub mod scan;
+pub mod secret;
 pub mod serve;
 pub mod set;
 pub mod top;
@@ -118,6 +119,8 @@ pub enum Command {
     Block(block::BlockArgs),
     /// Serve devices to the network as an NVMe/TCP target
     Serve(serve::ServeArgs),
+    /// Make secrets by which hosts and targets authenticate
+    Secret(secret::SecretArgs),
     /// Examine whether a device does what the specification says
     Conform(conform::ConformArgs),
     /// Show what the device says of itself

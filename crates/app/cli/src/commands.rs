@@ -19,6 +19,7 @@ pub mod put;
 pub mod repair;
 pub mod reproduce;
 pub mod scan;
+pub mod secret;
 pub mod serve;
 pub mod set;
 mod target;

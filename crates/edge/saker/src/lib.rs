@@ -11,6 +11,7 @@ pub mod kv_cache;
 mod profiles;
 mod raw;
 pub mod salvage;
+pub mod secrets;
 pub mod sessions;
 mod settings;
 pub mod url;
