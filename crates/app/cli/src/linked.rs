@@ -1,5 +1,6 @@
 //! What does the work: where the crates of the program are joined in.
 
+pub mod backup;
 pub mod blocks;
 pub mod comparison;
 pub mod conform;
@@ -7,5 +8,6 @@ pub mod experiments;
 pub mod images;
 pub mod opened;
 pub mod salvage;
+mod scrubs;
 pub mod serve;
 mod ycsb;

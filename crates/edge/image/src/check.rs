@@ -20,7 +20,7 @@ use super::table::late_page;
 use super::{Access, BootId, ImageError, epochs, scan};
 use saker_segment_store::header::page_crc;
 use saker_segment_store::{
-    PageAddr, PageBuffer, PageBufferMemory, PageHeader, PowerHistory, SlotId, SlotState, SlotView,
+    Geometry, PageAddr, PageBuffer, PageBufferMemory, PageHeader, PowerHistory, SlotId, SlotState, SlotView,
 };
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt;
@@ -248,8 +248,7 @@ impl Check {
 
     fn add_page(&mut self, at: PageAddr, fault: &str) {
         self.report.counts.pages_bad += 1;
-        let g = &self.header.layout.geometry;
-        let place = format!("page {} (segment {}, index {})", at.0, g.segment_of(at).0, g.index_of(at));
+        let place = place_of(&self.header.layout.geometry, at);
         if self.history == PowerHistory::Killed && self.completed.contains(&at) {
             self.report.add(Severity::Repairable, format!("{place}: {fault}; the ring completes it"));
         } else {
@@ -278,8 +277,13 @@ fn sealed_fault(ring: &PageBuffer, slot: SlotId, view: &SlotView) -> Option<Stri
     }
 }
 
+/// How a page is named.
+pub(super) fn place_of(geometry: &Geometry, at: PageAddr) -> String {
+    format!("page {} (segment {}, index {})", at.0, geometry.segment_of(at).0, geometry.index_of(at))
+}
+
 /// What contradicts a sound header.
-fn header_fault(header: &PageHeader, data: &[u8], oob: &[u8]) -> Option<String> {
+pub(super) fn header_fault(header: &PageHeader, data: &[u8], oob: &[u8]) -> Option<String> {
     if header.data_crc != page_crc(data, PageHeader::owner_oob(oob)) {
         return Some("its data do not match their checksum".to_string());
     }

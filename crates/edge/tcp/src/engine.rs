@@ -184,6 +184,8 @@ impl Engine {
                 self.subsystem.set_access(port, access);
                 self.tell_events();
             }
+            // Nobody waits any more if that fails.
+            Request::Pulse(told) => drop(told.send(())),
             Request::Stop => {}
         }
     }

@@ -13,6 +13,7 @@
 //! | `strangers` | sockets that have not connected a queue |
 //! | `memory`, `heap` | what all connections may hold together, and its way back to the system |
 //! | `engine`, `local` | the thread of a subsystem, its device |
+//! | `pulse`, `supervisor` | whether all threads go on, and what a service manager hears of it |
 #![deny(unsafe_code)]
 
 pub mod config;
@@ -21,11 +22,15 @@ mod engine;
 mod heap;
 mod local;
 mod memory;
+mod pulse;
 pub mod server;
 mod stop;
 mod strangers;
+mod supervisor;
 
 pub use config::{ConfigError, Served, ServerConfig};
+pub use pulse::Pulse;
 pub use saker_target::{Access, Hosts};
 pub use server::{ServeError, Server};
 pub use stop::StopSignal;
+pub use supervisor::{Supervisor, Watch};

@@ -12,7 +12,7 @@ use saker_nvme::fabrics::DISCOVERY_NQN;
 use saker_target::{Access, ConnectionId, Hosts, Kind, Portal, Subsystem, SubsystemConfig};
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::{JoinSet, yield_now};
@@ -25,6 +25,7 @@ use crate::engine;
 use crate::heap::Heap;
 use crate::local::Local;
 use crate::memory::{Memory, STANDSTILL};
+use crate::pulse::Pulse;
 use crate::strangers::{Permits, Strangers};
 
 /// Why a server cannot start, or did not end well. One line, with what to do.
@@ -71,6 +72,7 @@ pub struct Server {
     shared: Arc<Shared>,
     engines: Vec<EngineThread>,
     sockets: Option<JoinHandle<()>>,
+    sockets_runtime: Handle,
 }
 
 impl Server {
@@ -88,9 +90,17 @@ impl Server {
         let shared = Arc::new(Shared { config, memory, subsystems: starting.subsystems });
         let (stop, stopping) = watch::channel(false);
         let thread = std::thread::Builder::new().name("saker-sockets".into());
-        let for_thread = Arc::clone(&shared);
+        let (for_thread, sockets_runtime) = (Arc::clone(&shared), runtime.handle().clone());
         let sockets = thread.spawn(move || runtime.block_on(accept_all(listeners, for_thread, stopping)))?;
-        Ok(Self { addresses, names, stop, shared, engines: starting.engines, sockets: Some(sockets) })
+        Ok(Self {
+            addresses,
+            names,
+            stop,
+            shared,
+            engines: starting.engines,
+            sockets: Some(sockets),
+            sockets_runtime,
+        })
     }
 
     /// Where it listens; ports that were given as 0 are chosen now.
@@ -121,6 +131,13 @@ impl Server {
         // A subsystem that is gone has no hosts to tell.
         self.shared.subsystems.values().for_each(|s| drop(s.send(Request::Access(port, access))));
         true
+    }
+
+    /// What asks whether its threads go on.
+    #[must_use]
+    pub fn pulse(&self) -> Pulse {
+        let subsystems = self.shared.subsystems.values().cloned().collect();
+        Pulse { subsystems, sockets: self.sockets_runtime.clone() }
     }
 
     /// Answers what was asked, closes every connection, flushes and closes the devices.

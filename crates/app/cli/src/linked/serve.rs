@@ -1,7 +1,8 @@
 //! A target as `saker serve` runs it.
 
-use saker_tcp::{ConfigError, ServeError, Served, Server, ServerConfig, StopSignal};
+use saker_tcp::{ConfigError, ServeError, Served, Server, ServerConfig, StopSignal, Supervisor, Watch};
 
+use super::scrubs::Scrubs;
 use crate::args::serve::ServeArgs;
 use crate::error::CliError;
 use crate::report::Serving;
@@ -14,13 +15,47 @@ pub fn serve(args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), Cl
     let config = configuration(args)?;
     let stop =
         StopSignal::new().map_err(|error| CliError::failed(error.to_string(), "see the system's limits"))?;
+    let urls: Vec<String> = config.subsystems.iter().map(|served| served.url.clone()).collect();
     let server = Server::start(config).map_err(|error| failed(&error))?;
-    ready(&Serving {
+    let _scrubs = args.scrub.map(|rate| Scrubs::start(&urls, rate));
+    let serving = Serving {
         addresses: server.addresses().iter().map(ToString::to_string).collect(),
         subsystems: server.names().to_vec(),
-    });
+    };
+    ready(&serving);
+    let supervised = Supervised::begin(&server, &serving)?;
     stop.wait();
+    drop(supervised);
     server.stop().map_err(|error| failed(&error))
+}
+
+/// A service manager hears of this server.
+struct Supervised {
+    supervisor: Option<Supervisor>,
+    watch: Option<Watch>,
+}
+
+impl Supervised {
+    fn begin(server: &Server, serving: &Serving) -> Result<Self, CliError> {
+        let failed = |error: std::io::Error| {
+            CliError::failed(format!("NOTIFY_SOCKET: {error}"), "see the service manager")
+        };
+        let Some(supervisor) = Supervisor::of_environment().map_err(failed)? else {
+            return Ok(Self { supervisor: None, watch: None });
+        };
+        let watch = supervisor.watch(server.pulse()).map_err(failed)?;
+        let (names, addresses) = (serving.subsystems.join(" "), serving.addresses.join(" "));
+        supervisor.ready(&format!("serving {names} at {addresses}"));
+        Ok(Self { supervisor: Some(supervisor), watch })
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        // An end in order may take longer than the watchdog waits: stopping has a limit of its own.
+        self.watch.take();
+        self.supervisor.iter().for_each(Supervisor::stopping);
+    }
 }
 
 /// The file if there is one, and the arguments on top.

@@ -23,6 +23,8 @@ pub(crate) enum Request {
     Closed(ConnectionId, Seat),
     /// Namespaces are reached by a port as well as this from now on.
     Access(u16, Access),
+    /// Say that you go on.
+    Pulse(std::sync::mpsc::Sender<()>),
     /// The server stops.
     Stop,
 }

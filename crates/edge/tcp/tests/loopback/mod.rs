@@ -1,5 +1,6 @@
 //! Target and initiator over real sockets on the loopback interface, ports chosen by the system.
 
+mod backup;
 mod blocks;
 mod capacity;
 mod commands;
