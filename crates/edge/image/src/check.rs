@@ -68,6 +68,18 @@ pub fn check(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Report, 
     Ok(check.report)
 }
 
+/// What is damaged in the ring of an image that nobody writes.
+pub(super) fn ring_damage(file: Locked, header: Header) -> std::io::Result<Vec<String>> {
+    let mut check = Check::new(file, header, Report::default());
+    let layout = check.header.layout;
+    check.epochs = epochs::read_all(&check.file, &layout)?;
+    if check.history != (PowerHistory::Cut { ring_kept: false }) {
+        check.check_ring(&layout)?;
+    }
+    let damage = check.report.findings.into_iter().filter(|finding| finding.severity == Severity::Damage);
+    Ok(damage.map(|finding| finding.what).collect())
+}
+
 fn note_copies(copies: &Copies, bad: Severity, report: &mut Report) {
     for (n, what) in bad_copies(copies) {
         let repair = if bad == Severity::Repairable { "; the next write repairs it" } else { "" };

@@ -4,7 +4,7 @@
 //! There is no lock: the device may be at work. A page that was programmed never changes until its segment is erased, which
 //! raises the segment's epoch first. So a page is judged by bytes that were read between two looks at its epoch that are equal; one
 //! that then does not fit its checksum is looked at again before it is called damaged, because a program may have been under way.
-//! The ring changes all the time and is not looked at: its slots are checked when the image is opened and when they are sealed.
+//! The ring changes all the time while a device is at work, and is looked at only when no writer has the image.
 #![cfg_attr(
     not(test),
     deny(
@@ -16,9 +16,10 @@
     )
 )]
 
-use super::check::{header_fault, place_of};
+use super::check::{header_fault, place_of, ring_damage};
 use super::header::{self, Fault, Header};
 use super::layout::Layout;
+use super::lock::{Access, Locked};
 use super::oob::{self, Oob};
 use super::open::{bad_epoch, check_length, refuse};
 use super::table::late_page;
@@ -69,6 +70,14 @@ pub fn scrub(path: &Path, see: &mut dyn FnMut(ScrubStep<'_>) -> bool) -> Result<
     let mut scrub =
         Scrub { file, layout: header.layout, page, see, done: Scrubbed::default(), stopped: false };
     scrub.run().map_err(ImageError::io(path, "read"))?;
+    // While nobody writes, the ring stands still, too.
+    if !scrub.stopped
+        && let Ok(locked) = Locked::open(path, Access::Read)
+    {
+        let header = sound_header(&locked, path)?;
+        let damage = ring_damage(locked, header).map_err(ImageError::io(path, "read"))?;
+        damage.iter().for_each(|what| scrub.damage(what));
+    }
     Ok(Scrubbed { is_whole: !scrub.stopped, ..scrub.done })
 }
 

@@ -1,6 +1,6 @@
 //! What can go wrong between an application and its device. Each text is one line that says what to do.
 
-use crate::backup::BackupError;
+use crate::backup_error::BackupError;
 use crate::image::ImageError;
 use crate::url::UrlError;
 use saker_assembly::BuildError;

@@ -2,6 +2,7 @@
 //! applications, [`Kv::open`], [`Saker::open`] and [`Block::open`].
 
 pub mod backup;
+mod backup_error;
 pub mod block;
 pub mod create;
 mod device;

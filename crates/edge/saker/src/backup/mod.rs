@@ -1,7 +1,6 @@
 //! Backups: the pairs and blocks of a device in one file, as of one moment where the device can tell that, or what changed since
 //! an earlier one. `docs/backup.md` has the commands, what is promised, and every byte of the file.
 
-mod error;
 mod format;
 mod reader;
 mod restore;
@@ -9,7 +8,7 @@ mod since;
 mod take;
 mod writer;
 
-pub use error::BackupError;
+pub use crate::backup_error::BackupError;
 pub use restore::{RestoreOptions, restore, restore_kv};
 pub use take::{BackupOptions, back_up, back_up_kv};
 

@@ -133,7 +133,7 @@ fn a_failure_at_any_call_leaves_the_old_image_or_the_new_one() {
     let before = std::fs::read(&path).expect("reads");
     for fault in [HostFault::Full, HostFault::Io, HostFault::SyncFails] {
         // A disk that has failed or is full stays so for a while.
-        for at in (1..).step_by(tier(7, 1)) {
+        for at in (1..).step_by(tier(23, 1)) {
             std::fs::write(&path, &before).expect("as it was");
             faults::plan(Some(HostPlan { fault, at, calls: 1000 }));
             let grown = grow_image(&path, 6 << 20, None, &mut no_news);

@@ -63,10 +63,13 @@ fn write(path: &Path, engine: EngineKind) {
     ];
     ImagePlan { engine, namespaces, ..ImagePlan::kv(4 << 20, "tiny", 7) }.create(path).expect("creates");
     let url = format!("file:{}", path.display());
-    let mut kv = Kv::open(&url).expect("opens");
+    // So that there are tables and nodes, not only a log.
+    let small = [EngineKind::LSM, EngineKind::TREE].contains(&engine);
+    let pairs = if small { format!("{url}?write_buffer_size=1KiB") } else { url.clone() };
+    let mut kv = Kv::open(&pairs).expect("opens");
     (0..30).for_each(|n| kv.put(&key(n), &value(n, 1, n * 5 % 120)).expect("stores"));
     kv.close().expect("closes");
-    let mut kv = Kv::open(&url).expect("opens");
+    let mut kv = Kv::open(&pairs).expect("opens");
     (0..10).for_each(|n| kv.put(&key(n), &value(n, 2, n * 5 % 120)).expect("stores"));
     (0..30).filter(|n| n % 7 == 3).for_each(|n| assert!(kv.delete(&key(n)).expect("deletes")));
     kv.close().expect("closes");
@@ -96,7 +99,10 @@ fn look(path: &Path, what: &str) {
     let mut blocks = [0; 4 * 512];
     disk.read(4, &mut blocks).expect(what);
     let is_written = |at: usize| (512..1536).contains(&at);
-    assert!(blocks.iter().enumerate().all(|(at, byte)| *byte == if is_written(at) { 0xb5 } else { 0 }), "{what}");
+    assert!(
+        blocks.iter().enumerate().all(|(at, byte)| *byte == if is_written(at) { 0xb5 } else { 0 }),
+        "{what}"
+    );
     disk.close().expect(what);
 }
 

@@ -118,7 +118,7 @@ pub enum BackupError {
 
 impl BackupError {
     /// For `map_err`: names file and attempt.
-    pub(super) fn io(path: &Path, doing: &'static str) -> impl Fn(io::Error) -> Self + use<> {
+    pub(crate) fn io(path: &Path, doing: &'static str) -> impl Fn(io::Error) -> Self + use<> {
         let path = path.to_path_buf();
         move |source| Self::Io { path: path.clone(), doing, source }
     }
