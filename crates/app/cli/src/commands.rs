@@ -26,6 +26,7 @@ pub mod scrub;
 pub mod serve;
 pub mod set;
 mod target;
+pub mod top;
 pub mod txn;
 mod walk;
 

@@ -6,6 +6,8 @@ pub mod comparison;
 pub mod conform;
 pub mod experiments;
 pub mod images;
+mod log;
+pub mod looked;
 pub mod opened;
 pub mod salvage;
 mod scrubs;

@@ -14,14 +14,19 @@
 //! | `memory`, `heap` | what all connections may hold together, and its way back to the system |
 //! | `engine`, `local` | the thread of a subsystem, its device |
 //! | `pulse`, `supervisor` | whether all threads go on, and what a service manager hears of it |
+//! | `logs` | what an operator is told |
+//! | `metrics` | what an operator's tools are told: the endpoint for Prometheus |
 #![deny(unsafe_code)]
 
 pub mod config;
 mod connection;
+mod counts;
 mod engine;
 mod heap;
 mod local;
+mod logs;
 mod memory;
+mod metrics;
 mod pulse;
 pub mod server;
 mod stop;
@@ -30,6 +35,7 @@ mod supervisor;
 
 pub use config::{ConfigError, Served, ServerConfig};
 pub use pulse::Pulse;
+pub use config::{ConfigError, LogConfig, LogFormat, Served, ServerConfig};
 pub use saker_target::{Access, Hosts};
 pub use server::{ServeError, Server};
 pub use stop::StopSignal;

@@ -1,6 +1,9 @@
 //! A target as `saker serve` runs it.
 
-use saker_tcp::{ConfigError, ServeError, Served, Server, ServerConfig, StopSignal, Supervisor, Watch};
+use saker_tcp::config::slow_after;
+use saker_tcp::{
+    ConfigError, LogFormat, ServeError, Served, Server, ServerConfig, StopSignal, Supervisor, Watch,
+};
 
 use super::scrubs::Scrubs;
 use crate::args::serve::ServeArgs;
@@ -13,6 +16,7 @@ use crate::report::Serving;
 /// `Usage` for a configuration that makes no sense, `Failed` otherwise.
 pub fn serve(args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), CliError> {
     let config = configuration(args)?;
+    super::log::begin(&config.log)?;
     let stop =
         StopSignal::new().map_err(|error| CliError::failed(error.to_string(), "see the system's limits"))?;
     let urls: Vec<String> = config.subsystems.iter().map(|served| served.url.clone()).collect();
@@ -21,6 +25,7 @@ pub fn serve(args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), Cl
     let serving = Serving {
         addresses: server.addresses().iter().map(ToString::to_string).collect(),
         subsystems: server.names().to_vec(),
+        metrics: server.metrics_address().map(|address| format!("http://{address}/metrics")),
     };
     ready(&serving);
     let supervised = Supervised::begin(&server, &serving)?;
@@ -94,11 +99,30 @@ fn configuration(args: &ServeArgs) -> Result<ServerConfig, CliError> {
     }
     hosts_stated |= args.allow_any_host || !args.allow_host.is_empty();
     config.busy_poll |= args.busy_poll;
+    tell_of(&mut config, args);
     if let Some(bytes) = args.connections_memory_max {
         config.connections_memory_max = usize::try_from(bytes).unwrap_or(usize::MAX);
     }
     config.check(hosts_stated).map_err(|error| usage(&error))?;
     Ok(config)
+}
+
+/// What the log has.
+fn tell_of(config: &mut ServerConfig, args: &ServeArgs) {
+    if let Some(filter) = &args.log {
+        config.log.filter.clone_from(filter);
+    } else if args.quiet {
+        config.log.filter = "error".into();
+    }
+    match args.log_format.as_deref() {
+        Some("json") => config.log.format = LogFormat::Json,
+        Some(_) => config.log.format = LogFormat::Text,
+        None => {}
+    }
+    config.metrics = args.metrics.or(config.metrics);
+    if let Some(ms) = args.slow_ms {
+        config.slow = slow_after(ms);
+    }
 }
 
 fn add_options(url: &mut String, args: &ServeArgs) {

@@ -1,9 +1,11 @@
 //! What connections and subsystems say to each other.
 
 use saker_nvme::fabrics::{Connect, ConnectData};
+use saker_nvme::vendor_specific::Counter;
 use saker_nvme_tcp::target::Command;
 use saker_target::{Access, Answer, Bound, ConnectionId, Refusal};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
 
 use super::Guest;
 use crate::memory::Seat;
@@ -25,6 +27,8 @@ pub(crate) enum Request {
     Access(u16, Access),
     /// Say that you go on.
     Pulse(std::sync::mpsc::Sender<()>),
+    /// Tell everything that is counted.
+    Counters(oneshot::Sender<Vec<Counter>>),
     /// The server stops.
     Stop,
 }
