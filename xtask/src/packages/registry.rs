@@ -115,6 +115,9 @@ mod tests {
     fn what_is_published_and_what_is_kept() {
         assert!(package().is_published());
         assert!(!Package { publish: Some(Vec::new()), ..package() }.is_published());
-        assert_eq!(kept(&Workspace::discover().unwrap()), ["saker-engine-suite", "saker-isolation", "saker-testing", "xtask"]);
+        assert_eq!(
+            kept(&Workspace::discover().unwrap()),
+            ["saker-engine-suite", "saker-isolation", "saker-testing", "xtask"]
+        );
     }
 }

@@ -33,9 +33,8 @@ mod stop;
 mod strangers;
 mod supervisor;
 
-pub use config::{ConfigError, Served, ServerConfig};
-pub use pulse::Pulse;
 pub use config::{ConfigError, LogConfig, LogFormat, Served, ServerConfig};
+pub use pulse::Pulse;
 pub use saker_target::{Access, Hosts};
 pub use server::{ServeError, Server};
 pub use stop::StopSignal;

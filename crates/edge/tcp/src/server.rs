@@ -27,8 +27,8 @@ use crate::heap::Heap;
 use crate::local::Local;
 use crate::logs::{Limits, told};
 use crate::memory::{Memory, STANDSTILL};
-use crate::pulse::Pulse;
 use crate::metrics::server::Endpoint;
+use crate::pulse::Pulse;
 use crate::strangers::{Permits, Strangers};
 
 /// Why a server cannot start, or did not end well. One line, with what to do.
