@@ -12,7 +12,7 @@ use std::path::Path;
 use crate::Fault;
 use crate::finding::Finding;
 use crate::workspace::{Target, Workspace};
-use crate::{layers, modules, tidy};
+use crate::{layers, modules, packages, tidy};
 pub use report::{Outcome, Report};
 use rooms::Rooms;
 pub use runner::{run, run_all};
@@ -85,6 +85,8 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
         rule("layers", layers::check),
         rule("modules", modules::check),
         rule("tidy", tidy::check),
+        rule("packages", packages::check),
+        packaged(workspace),
         cargo(
             "clippy",
             &["clippy", "--workspace", "--all-targets", "--keep-going", "--", "-D", "warnings"],
@@ -108,6 +110,13 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
         cargo(&format!("bench {bench}"), &args, &[])
     }));
     steps
+}
+
+/// Makes the packages of all crates that are published, without building them.
+fn packaged(workspace: &Workspace) -> Step {
+    let mut args = packages::cargo_package(workspace);
+    args.extend(["--no-verify", "--offline", "--quiet"].map(str::to_owned));
+    Step { name: "cargo package".to_owned(), action: Action::Cargo { args, env: Vec::new() } }
 }
 
 /// The documents. They need the metadata of each crate, which clippy has left: where the driver of `cargo clippy` lies beside `cargo`, a

@@ -217,6 +217,8 @@ impl Engine {
             Request::Hosts(hosts, policies) => {
                 self.subsystem.set_hosts(hosts, policies).into_iter().for_each(|id| self.close(id));
             }
+            // Nobody waits any more if that fails.
+            Request::Pulse(told) => drop(told.send(())),
             // Who asked may have lost patience.
             Request::Counters(answer) => drop(answer.send(self.counters())),
             Request::Stop => {}

@@ -12,7 +12,7 @@ use saker_nvme::fabrics::DISCOVERY_NQN;
 use saker_target::{Access, ConnectionId, Hosts, Kind, Policies, Portal, Subsystem, SubsystemConfig};
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::{JoinSet, yield_now};
@@ -29,6 +29,7 @@ use crate::local::Local;
 use crate::logs::{Limits, told};
 use crate::memory::{Memory, STANDSTILL};
 use crate::metrics::server::Endpoint;
+use crate::pulse::Pulse;
 use crate::strangers::{Permits, Strangers};
 
 /// Why a server cannot start, or did not end well. One line, with what to do.
@@ -75,6 +76,7 @@ pub struct Server {
     pub(crate) shared: Arc<Shared>,
     engines: Vec<EngineThread>,
     sockets: Option<JoinHandle<()>>,
+    sockets_runtime: Handle,
     metrics: Option<JoinHandle<()>>,
     metrics_address: Option<SocketAddr>,
 }
@@ -109,10 +111,21 @@ impl Server {
         let for_metrics = endpoint.map(|endpoint| endpoint.start(Arc::clone(&shared), stopping.clone()));
         let metrics = for_metrics.transpose()?;
         let thread = std::thread::Builder::new().name("saker-sockets".into());
-        let for_thread = Arc::clone(&shared);
+        let (for_thread, sockets_runtime) = (Arc::clone(&shared), runtime.handle().clone());
         let sockets = thread.spawn(move || runtime.block_on(accept_all(listeners, for_thread, stopping)))?;
         let engines = starting.engines;
-        Ok(Self { addresses, names, metrics_address, stop, shared, engines, sockets: Some(sockets), metrics })
+        let sockets = Some(sockets);
+        Ok(Self {
+            addresses,
+            names,
+            metrics_address,
+            stop,
+            shared,
+            engines,
+            sockets,
+            sockets_runtime,
+            metrics,
+        })
     }
 
     /// Where it listens; ports that were given as 0 are chosen now.
@@ -155,6 +168,13 @@ impl Server {
         // A subsystem that is gone has no hosts to tell.
         self.shared.subsystems.values().for_each(|s| drop(s.send(Request::Access(port, access))));
         true
+    }
+
+    /// What asks whether its threads go on.
+    #[must_use]
+    pub fn pulse(&self) -> Pulse {
+        let subsystems = self.shared.subsystems.values().cloned().collect();
+        Pulse { subsystems, sockets: self.sockets_runtime.clone() }
     }
 
     /// Answers what was asked, closes every connection, flushes and closes the devices.

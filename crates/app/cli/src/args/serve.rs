@@ -17,6 +17,7 @@ Examples:
   saker serve --url 'mem:?size=4GiB' --listen 127.0.0.1:0
   saker serve --image disk.img --listen 0.0.0.0:4420 --allow-host nqn.2014-08.org.nvmexpress:uuid:UUID
   saker serve --image disk.img --secret-file host.key
+  saker serve --image disk.img --scrub 50MiB
   saker serve --config saker.toml")]
 pub struct ServeArgs {
     /// An image file to serve
@@ -56,6 +57,9 @@ pub struct ServeArgs {
     /// Memory of all connections together, such as 768MiB: data under way, and answers that hosts have not read
     #[arg(long, value_name = "SIZE", value_parser = crate::size::parse)]
     pub connections_memory_max: Option<u64>,
+    /// Read and verify the images that are served, once a day, at most so many bytes a second
+    #[arg(long, value_name = "SIZE", value_parser = crate::size::parse)]
+    pub scrub: Option<u64>,
     /// A configuration file; what is given here comes on top
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,

@@ -1,8 +1,11 @@
 //! A target as `saker serve` runs it.
 
 use saker_tcp::config::slow_after;
-use saker_tcp::{ConfigError, LogFormat, ServeError, Served, Server, ServerConfig, StopSignal, Word};
+use saker_tcp::{
+    ConfigError, LogFormat, ServeError, Served, Server, ServerConfig, StopSignal, Supervisor, Watch, Word,
+};
 
+use super::scrubs::Scrubs;
 use crate::args::serve::ServeArgs;
 use crate::error::CliError;
 use crate::report::Serving;
@@ -25,18 +28,23 @@ pub fn serve(args: &ServeArgs, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Cli
     super::log::begin(&config.log)?;
     let mut stop =
         StopSignal::new().map_err(|error| CliError::failed(error.to_string(), "see the system's limits"))?;
+    let urls: Vec<String> = config.subsystems.iter().map(|served| served.url.clone()).collect();
     let server = Server::start(config).map_err(|error| match error {
         ServeError::Config(error) => in_file(args, &error),
         other => failed(&other),
     })?;
-    told(Told::Ready(&Serving {
+    let _scrubs = args.scrub.map(|rate| Scrubs::start(&urls, rate));
+    let serving = Serving {
         addresses: server.addresses().iter().map(ToString::to_string).collect(),
         subsystems: server.names().to_vec(),
         metrics: server.metrics_address().map(|address| format!("http://{address}/metrics")),
-    }));
+    };
+    told(Told::Ready(&serving));
+    let supervised = Supervised::begin(&server, &serving)?;
     while stop.wait() == Word::Reload {
         told(Told::Reloaded(&reload(&server, args)));
     }
+    drop(supervised);
     server.stop().map_err(|error| failed(&error))
 }
 
@@ -202,5 +210,34 @@ mod tests {
         assert_eq!(without("mem:?size=1GiB&timing=off&seed=2"), "mem:?size=1GiB&seed=2");
         assert_eq!((without("mem:?timing=off"), without("mem:")), ("mem:".into(), "mem:".into()));
         assert_eq!(without("mem:?timings=1"), "mem:?timings=1");
+    }
+}
+
+/// A service manager hears of this server.
+struct Supervised {
+    supervisor: Option<Supervisor>,
+    watch: Option<Watch>,
+}
+
+impl Supervised {
+    fn begin(server: &Server, serving: &Serving) -> Result<Self, CliError> {
+        let failed = |error: std::io::Error| {
+            CliError::failed(format!("NOTIFY_SOCKET: {error}"), "see the service manager")
+        };
+        let Some(supervisor) = Supervisor::of_environment().map_err(failed)? else {
+            return Ok(Self { supervisor: None, watch: None });
+        };
+        let watch = supervisor.watch(server.pulse()).map_err(failed)?;
+        let (names, addresses) = (serving.subsystems.join(" "), serving.addresses.join(" "));
+        supervisor.ready(&format!("serving {names} at {addresses}"));
+        Ok(Self { supervisor: Some(supervisor), watch })
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        // An end in order may take longer than the watchdog waits: stopping has a limit of its own.
+        self.watch.take();
+        self.supervisor.iter().for_each(Supervisor::stopping);
     }
 }

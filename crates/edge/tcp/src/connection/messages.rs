@@ -30,6 +30,8 @@ pub(crate) enum Request {
     Access(u16, Access),
     /// Who may connect from now on, and what hosts have to prove.
     Hosts(Hosts, Policies),
+    /// Say that you go on.
+    Pulse(std::sync::mpsc::Sender<()>),
     /// Tell everything that is counted.
     Counters(oneshot::Sender<Vec<Counter>>),
     /// The server stops.
