@@ -1,8 +1,12 @@
 //! Transactions against the same model: all or nothing, whatever happens between, and conditions that hold when they should.
 //! Engines without them refuse by name.
 
+mod order;
 mod sets;
 
+pub use order::{
+    what_survives_is_a_prefix_without_a_capacitor, what_survives_is_all_with_a_capacitor_or_when_killed,
+};
 pub use sets::{
     a_full_store_refuses_a_transaction_as_a_whole, a_snapshot_sees_a_transaction_whole,
     kills_leave_transactions_whole, power_cuts_leave_transactions_whole,
