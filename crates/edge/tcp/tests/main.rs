@@ -2,6 +2,7 @@
 
 mod examples;
 mod format_kill;
+mod killed;
 mod loopback;
 mod transfer_kill;
 #[path = "../../saker/tests/support/transfers.rs"]
