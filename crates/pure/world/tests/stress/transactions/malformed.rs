@@ -4,7 +4,6 @@ use super::{DELETE, ENGINES, Entry, RETRIEVE, STORE, VERSIONS, pack, transact};
 use crate::stress::groups::{end, roomy, small_with};
 use crate::stress::rig::{Machine, Rig};
 use saker_assembly::Build;
-use saker_engine::EngineKind;
 use saker_nvme::Status;
 use saker_nvme::group::{Ask, Form, GroupMode, Op};
 use saker_nvme::vendor_specific::Methods;
@@ -128,25 +127,6 @@ fn a_buffer_that_is_too_short() {
     assert!(found[0].1.is_absent());
     let ticket = rig.kv.group_both_ways_in_mode(form, VERSIONS, &payload, heads).expect("room");
     assert!(end(&mut rig, ticket).0.is_success());
-}
-
-/// Engines whose groups can be cut in their middle say that they have no transactions, whatever the payload is.
-#[test]
-fn other_engines_refuse_them_by_a_status_of_their_own() {
-    for engine in EngineKind::ALL.iter().copied().filter(|engine| !ENGINES.contains(engine)) {
-        let mut rig = Rig::<Inline>::new(&small_with(engine, true, 3));
-        for entries in [vec![entry(STORE, b"a", b"1")], vec![entry(Ask::Op(Op::Exist), b"a", b"")]] {
-            let refused = transact(&mut rig, &entries).expect_err("it has none");
-            assert!(refused.0.is(Status::NO_TRANSACTIONS), "{engine:?}: {}", refused.0);
-        }
-        let ticket = rig.kv.group_in_mode(Form::Mixed, TRANSACTION, None, &[9; 3]).expect("room");
-        assert!(end(&mut rig, ticket).0.is(Status::NO_TRANSACTIONS));
-        let (status, ..) = {
-            let ticket = rig.kv.retrieve(&saker_nvme::Key::new(b"a").expect("a key"), 64).expect("room");
-            end(&mut rig, ticket)
-        };
-        assert!(status.is(Status::KEY_DOES_NOT_EXIST));
-    }
 }
 
 /// A device without the bit of the log page refuses the bits of the command, as every device did.
