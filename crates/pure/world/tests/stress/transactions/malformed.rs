@@ -8,6 +8,7 @@ use saker_engine::EngineKind;
 use saker_nvme::Status;
 use saker_nvme::group::{Ask, CountedRange, Form, GroupMode};
 use saker_nvme::vendor_specific::Methods;
+use saker_segment_store::Stream;
 use saker_world::{Clocked, Inline};
 
 const TRANSACTION: GroupMode = GroupMode { is_transaction: true, has_versions: false };
@@ -80,13 +81,21 @@ fn cases() -> Vec<(&'static str, Form, Vec<u8>, Status, u32)> {
     ]
 }
 
+/// What was appended to the log. To look for a key, a hash FTL may send sections away: their pages do not count.
+fn records_written<D: Machine>(rig: &Rig<D>) -> ([u64; Stream::COUNT], u64) {
+    let log = rig.machine.stats().namespaces[0].log;
+    let mut appended = log.bytes_appended;
+    appended[Stream::Map as usize] = 0;
+    (appended, log.segments_erased)
+}
+
 fn refused<D: Machine>(build: &Build) {
     let mut rig = Rig::<D>::new(build);
     let good = [entry(STORE, b"a", b"kept"), entry(STORE, &[b'l'; 40], b"kept, too")];
     transact(&mut rig, &good).expect("room");
     rig.machine.rest();
     for (what, form, payload, status, at) in cases() {
-        let before = (rig.machine.digest(), rig.machine.stats().namespaces[0].log);
+        let before = (rig.machine.digest(), records_written(&rig));
         let id = saker_nvme::Key::new(b"id").expect("a name");
         for id in [None, Some(id)] {
             let ticket = rig.kv.group_in_mode(form, TRANSACTION, id, &payload).expect("room");
@@ -98,7 +107,7 @@ fn refused<D: Machine>(build: &Build) {
         let ended = end(&mut rig, ticket);
         assert!(ended.0.is(status) && ended.1 == at, "{what}: {} at {}", ended.0, ended.1);
         rig.machine.rest();
-        let after = (rig.machine.digest(), rig.machine.stats().namespaces[0].log);
+        let after = (rig.machine.digest(), records_written(&rig));
         assert_eq!(before, after, "{what}");
         let ticket = rig.kv.group_results(id, 64).expect("room");
         assert!(end(&mut rig, ticket).0.is(Status::KEY_DOES_NOT_EXIST), "{what}: it has no results");
