@@ -58,6 +58,16 @@ pub struct Target {
     pub kind: Vec<String>,
     /// Its first file.
     pub src_path: PathBuf,
+    /// Whether `cargo test` makes a program of its unit tests.
+    #[serde(default = "unless_said")]
+    pub test: bool,
+    /// Whether `cargo test` looks for tests in its documentation.
+    #[serde(default = "unless_said")]
+    pub doctest: bool,
+}
+
+const fn unless_said() -> bool {
+    true
 }
 
 impl Workspace {

@@ -42,13 +42,15 @@ pub use saker_host::session::SyncError;
 #[doc(inline)]
 pub use saker_host::{
     CacheOptions, CachePolicy, CacheStats, DeviceIterator, GroupBuilder, GroupStats, HostError, KeyRange,
-    KvError, PairBatch, Require, ScanOptions, ScanOrder, Versioned, WriteBatch,
+    KvError, PairBatch, Require, ScanCursor, ScanOptions, ScanOrder, TransactionSet, Versioned, WriteBatch,
 };
 pub use saker_image as image;
 #[doc(inline)]
 pub use saker_linux::Submission;
 #[doc(inline)]
 pub use saker_nvme::Key;
+#[doc(inline)]
+pub use saker_nvme::vendor_specific::{CommandClass, Counter, CounterKind, CounterOf};
 #[doc(inline)]
 pub use saker_runtime::{AnyDevice, AnyDriver, DeviceThread, any, panics, use_huge_pages};
 pub use salvage::{Losses, Lost, Piece, Repaired, Salvaged, repair_image};

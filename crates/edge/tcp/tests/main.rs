@@ -2,6 +2,7 @@
 
 mod examples;
 mod format_kill;
+mod history_kill;
 mod killed;
 mod loopback;
 mod transfer_kill;

@@ -3,10 +3,12 @@
 mod blocks;
 mod capacity;
 mod commands;
+mod counters;
 mod flood;
 mod format;
 mod groups;
 mod held_back;
+mod hermitage;
 mod identities;
 mod leaving;
 mod limits;
