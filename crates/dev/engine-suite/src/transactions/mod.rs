@@ -209,6 +209,11 @@ fn step(bench: &mut Bench, known: &mut Known, rng: &mut Rng, most: u64) {
     if let Some(refusal) = refusal {
         return assert_eq!(outcome, Err(refusal), "{parts:?}");
     }
+    let writes = lent.iter().filter(|part| part.ask.is_write()).count();
+    if outcome == Err(NotDone::TooLong) && writes > 6 && !bench.has(Capability::Groups) {
+        // Each takes a grain, and all of them together at most what a record may.
+        return;
+    }
     let found = outcome.unwrap_or_else(|e| panic!("{e:?} of {parts:?}"));
     assert_eq!(found.len(), parts.len());
     for ((key, ask), found) in parts.iter().zip(&found) {

@@ -217,21 +217,21 @@ fn campaign(engine: EngineKind, ends: Ends, seed: u64) {
 
 #[test]
 fn with_a_capacitor() {
-    for engine in super::ENGINES {
+    for engine in super::ENGINES.iter().copied() {
         campaign(engine, Ends::Kept, 1);
     }
 }
 
 #[test]
 fn without_a_capacitor_when_killed() {
-    for engine in super::ENGINES {
+    for engine in super::ENGINES.iter().copied() {
         campaign(engine, Ends::Killed, 2);
     }
 }
 
 #[test]
 fn without_a_capacitor_when_power_is_cut() {
-    for engine in super::ENGINES {
+    for engine in super::ENGINES.iter().copied() {
         campaign(engine, Ends::Lost, 3);
     }
 }
