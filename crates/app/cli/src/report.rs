@@ -263,6 +263,18 @@ pub struct System {
     pub group: Option<u16>,
     /// Its numbers. Systems of one run should have the same ones in the same order.
     pub metrics: Vec<Metric>,
+    /// In virtual time: what cores of host and device were busy with while it stored, and while it retrieved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<SystemCpu>,
+}
+
+/// What cores were busy with, by phase.
+#[derive(Clone, Debug, Serialize)]
+pub struct SystemCpu {
+    /// Storing.
+    pub put: Option<serde_json::Value>,
+    /// Retrieving.
+    pub get: Option<serde_json::Value>,
 }
 
 /// One number.

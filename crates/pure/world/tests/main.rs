@@ -9,6 +9,7 @@ mod dispatch;
 mod fallback;
 mod gather;
 mod groups;
+mod host_cores;
 mod host_device;
 mod host_side;
 mod iterators;

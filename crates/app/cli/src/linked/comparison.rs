@@ -4,12 +4,13 @@ use saker::EngineKind;
 use saker_bench::clock::Cpus;
 use saker_bench::compare::{self, Cell, Input, Plan, Row, Timing};
 use saker_host::CacheOptions;
+use saker_lab::rig::cpu;
 use saker_workload::RecordSet;
 use saker_world::RunResult;
 
 use crate::args::compare::{CompareArgs, TimingChoice};
 use crate::error::CliError;
-use crate::report::{Comparison, Metric, System, TimedRun};
+use crate::report::{Comparison, Metric, System, SystemCpu, TimedRun};
 
 /// Sizes of values when neither an input nor sizes are given.
 const SIZES: [usize; 5] = [16, 64, 256, 1024, 4096];
@@ -132,6 +133,7 @@ fn timed_run(row: Row, threads: u32, qd: u32) -> TimedRun {
         store: c.store.name().into(),
         group: c.group,
         metrics: metrics(c),
+        cpu: system_cpu(c),
     };
     TimedRun {
         timing: row.timing.name().into(),
@@ -143,6 +145,23 @@ fn timed_run(row: Row, threads: u32, qd: u32) -> TimedRun {
         late_events: row.lag.map(|(_, late)| late),
         invalid: row.invalid.clone(),
         systems: row.cells.iter().map(system).collect(),
+    }
+}
+
+fn system_cpu(cell: &Cell) -> Option<SystemCpu> {
+    let (put, get) = (cpu(&cell.put), cpu(&cell.get));
+    (put.is_some() || get.is_some()).then_some(SystemCpu { put, get })
+}
+
+/// Percent of the cores' time, of those that are modelled.
+fn add_percents(r: &RunResult, add: &mut dyn FnMut(&str, f64)) {
+    for (name, busy) in [("host_cpu_percent", &r.busy), ("device_cpu_percent", &r.device_busy)] {
+        if !busy.cores().is_empty() {
+            add(name, r.cpu_percent(busy));
+        }
+    }
+    if r.user_bytes > 0 && !r.busy.cores().is_empty() {
+        add("megabytes_per_s_per_host_cpu_percent", r.write_megabytes_per_s_per_cpu_percent());
     }
 }
 
@@ -159,6 +178,7 @@ fn metrics(cell: &Cell) -> Vec<Metric> {
         add("link_bytes_per_operation", per_op(r.link_bytes));
         add("nand_pages_programmed", r.nand_pages as f64);
         add("errors", r.errors as f64);
+        add_percents(r, &mut add);
         match phase {
             "put" => add("write_amplification", r.write_amplification()),
             _ => add("cache_hit_ratio", r.cache.hits as f64 / r.operations.max(1) as f64),

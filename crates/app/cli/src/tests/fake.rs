@@ -249,6 +249,7 @@ impl Fake {
             store: store.clone(),
             group: None,
             metrics,
+            cpu: None,
         };
         let run = TimedRun {
             store: store.clone(),

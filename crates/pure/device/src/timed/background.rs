@@ -1,13 +1,12 @@
 //! Background work of the namespaces: recovery, garbage collection, checkpoints, in quanta on the cores. A namespace's workers
-//! ([`super::crew`]) do its jobs side by side.
+//! ([`saker_engine::crew`]) do its jobs side by side.
 
 use super::cores::Work;
-use super::crew::Crew;
 use super::{Event, Id, Stage, Timed};
 use crate::device::Device;
 use crate::execute::kv_status;
 use crate::immediate::QUANTA_WHILE_HELD;
-use saker_engine::{Background, Job};
+use saker_engine::{Background, Crew, Job};
 use saker_segment_store::Step;
 use saker_sim::{Class, CpuMeter, Duration};
 

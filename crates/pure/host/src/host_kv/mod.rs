@@ -27,12 +27,13 @@ pub use segments::{BlockSegments, HOST_PAGE_BYTES, SegmentStats};
 pub use settings::SettingRefused;
 pub use work::Work;
 
+use background::Workers;
 use batch::packed;
 use parked::Parked;
 use saker_engine::{AnyEngine, Condition, Context, Engine, Hints, Inspect, StoreStats, Version};
 use saker_log::LogStats;
 use saker_nvme::Key;
-use saker_segment_store::{PageAddr, SegmentStore, Step};
+use saker_segment_store::{SegmentStore, Step};
 use saker_sim::Meter;
 use scan::Taken;
 use settings::Asked;
@@ -51,9 +52,7 @@ pub struct HostKv {
     snapshots: Taken,
     parked: VecDeque<Parked>,
     next_ticket: u64,
-    /// Pages the background work waits for.
-    background_pages: Vec<PageAddr>,
-    background_idle: bool,
+    workers: Workers,
     /// Times that an operation had to wait for pages.
     waits: u64,
     turns: Turns,
@@ -173,7 +172,7 @@ impl HostKv {
         if !any && self.parked.is_empty() {
             return false;
         }
-        self.background_idle &= !any;
+        self.workers.is_idle &= !any;
         self.look_at_turns();
         self.turns.begin_round();
         for _ in 0..self.parked.len() {

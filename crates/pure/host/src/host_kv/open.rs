@@ -1,5 +1,6 @@
 //! How a store at the host begins: new, or recovered from what is on its medium.
 
+use super::background::Workers;
 use super::scan::Taken;
 use super::settings::Asked;
 use super::turns::Turns;
@@ -86,8 +87,7 @@ impl HostKv {
     /// A store by an engine that is new on that medium, or has recovered from it: any that there is, or one of one's own
     /// ([`AnyEngine::other`]).
     pub fn with_engine(store: AnyEngine, medium: BlockSegments) -> Self {
-        let (parked, background_pages) = (VecDeque::new(), Vec::new());
-        let (next_ticket, background_idle, waits) = (0, true, 0);
+        let (parked, next_ticket, waits) = (VecDeque::new(), 0, 0);
         let snapshots = Taken::default();
         let asked = Asked { kind: store.kind(), settings: Settings::NONE };
         Self {
@@ -98,8 +98,7 @@ impl HostKv {
             snapshots,
             parked,
             next_ticket,
-            background_pages,
-            background_idle,
+            workers: Workers::new(1),
             waits,
             turns: Turns::default(),
         }

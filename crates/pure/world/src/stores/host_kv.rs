@@ -8,13 +8,14 @@ use crate::measured::Measured;
 use crate::result::{Job, ReadPath, RunResult};
 use saker_assembly::{Build, port};
 use saker_device::{Attachment, NamespaceKind};
+use saker_engine::Job as EngineJob;
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{self, Answer, BlockSegments, HostKv, KvBlockQueue, Work as Metered};
 use saker_host::{CacheStats, ConnectOptions, Connection, Driver, HostError, ProtocolError};
-use saker_sim::{CpuMeter, CpuPrices, Instant, earliest};
+use saker_sim::{Activity, CpuMeter, CpuPrices, Instant, earliest};
 use saker_store::{
-    BackgroundJob, Completed, Completions, Doorbells, Drain, JobId, JobKind, KvStore, Lane, Order, Outcome,
-    Prices, Refusal, Share, Submitted, Ticket, Work,
+    BackgroundJob, Completed, Completions, Doorbells, Drain, JobId, KvStore, Lane, Order, Outcome, Prices,
+    Refusal, Share, Submitted, Ticket, Work,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -38,8 +39,8 @@ fn extent_bytes(namespace_bytes: u64) -> u64 {
     bytes
 }
 
-/// All that the store's engine has to do.
-const MAINTENANCE: BackgroundJob = BackgroundJob { id: JobId(0), kind: JobKind::Maintenance };
+/// All that the store's engine has to do, by one worker.
+const MAINTENANCE: BackgroundJob = BackgroundJob { id: JobId(0), activity: Activity::Maintenance };
 
 /// Block commands HostKV keeps in flight for a job: no fewer than the operations its threads may wait for.
 pub fn block_depth(job: &Job) -> u16 {
@@ -121,6 +122,7 @@ pub struct HostStore {
     below: Clocked,
     shared: Rc<RefCell<Shared>>,
     lanes_max: usize,
+    background_cores: usize,
     prices: Prices,
     page_bytes: u32,
     before: Counters,
@@ -145,7 +147,8 @@ impl HostStore {
         let depth = block_depth(job);
         let host = build.attach(1, depth);
         let mut below = Clocked(build.timed(host.clone()));
-        let store = connect(build, &host, depth, &mut below)?;
+        let background_cores = build.profile.host.background_cores.get();
+        let store = connect(build, &host, depth, &mut below)?.with_workers(background_cores);
         let shared = Shared {
             store,
             meter: CpuMeter::new(CpuPrices::from_picos(build.profile.host.cpu.picos())),
@@ -159,6 +162,7 @@ impl HostStore {
             below,
             shared: Rc::new(RefCell::new(shared)),
             lanes_max: job.threads.max(1),
+            background_cores: background_cores as usize,
             prices: prices(build),
             page_bytes: build.shape.geometry.page_bytes,
             before: Counters::default(),
@@ -228,14 +232,38 @@ impl KvStore for HostStore {
         self.shared.borrow().store.counters()
     }
 
+    fn background_cores(&self) -> usize {
+        self.background_cores
+    }
+
     fn background(&self) -> Option<BackgroundJob> {
         self.shared.borrow().store.has_background().then_some(MAINTENANCE)
+    }
+
+    fn begin_jobs(&mut self, visit: &mut dyn FnMut(usize, BackgroundJob)) {
+        if self.background_cores == 1 {
+            return self.background().into_iter().for_each(|job| visit(0, job));
+        }
+        let mut begun = |worker: usize, job: EngineJob| {
+            let id = JobId(worker as u32);
+            visit(worker, BackgroundJob { id, activity: job.kind.activity() });
+        };
+        self.shared.borrow_mut().store.begin_jobs(&mut begun);
     }
 
     fn quantum(&mut self, job: JobId, now: Instant) -> bool {
         let Shared { store, meter, .. } = &mut *self.shared.borrow_mut();
         store.set_now(now);
-        job == MAINTENANCE.id && store.quantum(Metered::Counted(meter))
+        match self.background_cores {
+            1 => job == MAINTENANCE.id && store.quantum(Metered::Counted(meter)),
+            _ => store.quantum_of(job.0 as usize, Metered::Counted(meter)),
+        }
+    }
+
+    fn rest(&mut self, job: JobId) {
+        if self.background_cores > 1 {
+            self.shared.borrow_mut().store.rest(job.0 as usize);
+        }
     }
 
     fn now(&self) -> Instant {
