@@ -91,6 +91,7 @@ pub fn in_virtual(
     cell: &Cell,
 ) -> Result<BenchReport, LabError> {
     settings.check(profile)?;
+    settings.check_engines("this workload in virtual time", &[])?;
     let profile = settings.profile_named(profile)?;
     let seed = settings.seed.unwrap_or(1);
     let load = Load { threads: cell.threads, depth: cell.depth };

@@ -265,12 +265,15 @@ pub struct System {
     pub metrics: Vec<Metric>,
     /// In virtual time: what cores of host and device were busy with while it stored, and while it retrieved.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cpu: Option<SystemCpu>,
+    pub cpu: Option<ByPhase>,
+    /// When its engine stopped or delayed writes, if it did, at the host as in the device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stalls: Option<ByPhase>,
 }
 
-/// What cores were busy with, by phase.
+/// Something of each phase that has it.
 #[derive(Clone, Debug, Serialize)]
-pub struct SystemCpu {
+pub struct ByPhase {
     /// Storing.
     pub put: Option<serde_json::Value>,
     /// Retrieving.

@@ -350,10 +350,7 @@ impl Device<Timed> {
         while let Some(work) = self.tempo.cores.take(self.tempo.now) {
             let (activity, (length, has_end)) = match work {
                 Work::Command(id) => (Activity::Foreground, self.execute(id)),
-                Work::Background { namespace, worker } => {
-                    let (n, worker) = (usize::from(namespace), usize::from(worker));
-                    (self.tempo.crews[n].job(worker).kind.activity(), self.quantum(n, worker))
-                }
+                Work::Background { namespace, worker } => self.work(namespace.into(), worker.into()),
             };
             let t = &mut self.tempo;
             t.cores.occupy(t.now, length, has_end, activity);

@@ -96,6 +96,11 @@ pub trait KvStore {
         self.background().into_iter().for_each(|job| visit(0, job));
     }
 
+    /// What a core was busy with that has just done a quantum of a job: where the store tells more than the job does.
+    fn did(&self, job: &BackgroundJob) -> Activity {
+        job.activity
+    }
+
     /// The time of a quantum is over that worked: its effects count. For stores whose jobs go on side by side.
     fn rest(&mut self, _: JobId) {}
 

@@ -34,6 +34,10 @@ pub struct ReadPath {
     pub nand_pages: u64,
     /// Times that an operation could not go on before pages had come (HostKV).
     pub waits: u64,
+    /// Blocks that operations found in the block cache (HostKV).
+    pub block_hits: u64,
+    /// Blocks that they did not find there (HostKV); 0 without such a cache.
+    pub block_misses: u64,
     /// Reads that missed the cache and were answered by a write that the device did not have yet (sessions).
     pub pending: u64,
     /// Values that did not enter the cache: something of their key's stripe was written meanwhile (sessions).

@@ -6,7 +6,7 @@ use saker_device::EngineKind;
 use saker_engine::Settings;
 use saker_host::TransferOptions;
 use saker_profile::Profile;
-use saker_sim::{Activity, Busy, Duration};
+use saker_sim::{Activity, Busy, CoreBusy, Duration};
 use saker_world::{Job, Op, RunResult, StoreKind, run_virtual};
 
 const PAIRS: u64 = 20_000;
@@ -119,8 +119,9 @@ fn busy_time_adds_up_by_core_and_by_activity() {
         for core in &puts.busy.cores()[THREADS..] {
             assert_eq!(core[Activity::Polling as usize], Duration::ZERO, "a thread takes completions");
         }
-        let told_apart = puts.busy.with(Activity::Compaction) > puts.busy.with(Activity::Flush);
-        assert_eq!(told_apart, cores > 1, "one worker does all there is: {:?}", by_activity(&puts.busy));
+        let merged = puts.busy.with(Activity::Compaction);
+        assert!(merged > puts.busy.with(Activity::Flush), "one worker, too: {:?}", by_activity(&puts.busy));
+        assert!(puts.busy.with(Activity::Flush) > Duration::ZERO);
         assert!(gets.busy.with(Activity::Polling) > Duration::ZERO, "gets wait for pages");
         assert!(gets.device_busy.with(Activity::Foreground) > Duration::ZERO);
         assert!(gets.cpu_percent(&gets.busy) <= 100.0 && gets.cpu_percent(&gets.busy) > 0.0);
@@ -149,7 +150,37 @@ fn a_store_in_the_device_is_busy_there() {
         assert!(run.device_busy.with(Activity::Foreground) > Duration::ZERO);
         let apart = &cores[1 + profile.firmware.io_cores.get() as usize..];
         assert!(apart.iter().all(|core| core[Activity::Foreground as usize] == Duration::ZERO));
-        let merged = run.device_busy.with(Activity::Compaction);
-        assert_eq!(merged > Duration::ZERO, background_cores > 1, "{:?}", by_activity(&run.device_busy));
+        assert!(run.device_busy.with(Activity::Compaction) > Duration::ZERO);
+        let merges = |core: &&CoreBusy| core[Activity::Compaction as usize] > Duration::ZERO;
+        let merging = cores.iter().filter(merges).count();
+        assert!(merging > 0 && merging <= if background_cores > 0 { apart.len() } else { cores.len() - 1 });
     }
+}
+
+/// Merging takes as much more as is said, and nothing else does.
+#[test]
+fn merging_has_a_price_of_its_own() {
+    for cores in [1, 4] {
+        let busy = |percent: u32| {
+            let mut build = build(cores, 3);
+            build.profile.host.merge_cpu_percent.value = percent;
+            let [puts, _] = fill(&build);
+            let merged = counter(&puts, "compact_read_bytes");
+            let of = |activity| puts.busy.with(activity).as_nanos() as f64;
+            (of(Activity::Compaction) / merged as f64, of(Activity::Flush) / counter(&puts, "flushes") as f64)
+        };
+        let (half, usual, double) = (busy(50), busy(100), busy(200));
+        let ratio = |a: f64, b: f64| a / b;
+        // What is merged beside differs from run to run, and commands have prices of their own.
+        for (dear, cheap, expected) in
+            [(double.0, usual.0, 2.0), (usual.0, half.0, 2.0), (double.1, half.1, 1.0)]
+        {
+            let found = ratio(dear, cheap) / expected;
+            assert!((0.9..1.1).contains(&found), "{cores} cores: {found} of {expected}");
+        }
+    }
+}
+
+fn counter(run: &RunResult, name: &str) -> u64 {
+    run.counters.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("no counter {name}")).1
 }

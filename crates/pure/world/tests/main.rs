@@ -1,5 +1,6 @@
 //! Host and device joined, in virtual time and without time. One program, so that it is linked once.
 
+mod block_reads;
 mod clocked;
 mod contract;
 mod cores;

@@ -4,13 +4,17 @@ use saker::EngineKind;
 use saker_bench::clock::Cpus;
 use saker_bench::compare::{self, Cell, Input, Plan, Row, Timing};
 use saker_host::CacheOptions;
+use saker_lab::Settings as Changes;
+use saker_lab::report::stalls;
 use saker_lab::rig::cpu;
+use saker_lab::settings::{SettingError, setting};
 use saker_workload::RecordSet;
 use saker_world::RunResult;
+use serde_json::Value;
 
 use crate::args::compare::{CompareArgs, TimingChoice};
 use crate::error::CliError;
-use crate::report::{Comparison, Metric, System, SystemCpu, TimedRun};
+use crate::report::{ByPhase, Comparison, Metric, System, TimedRun};
 
 /// Sizes of values when neither an input nor sizes are given.
 const SIZES: [usize; 5] = [16, 64, 256, 1024, 4096];
@@ -61,15 +65,25 @@ fn plan(args: &CompareArgs, records: Option<RecordSet>) -> Result<(Plan, String)
         skew: args.skew,
         cache: CacheOptions::sized(args.read_cache.unwrap_or(0) as usize),
         store_cache: args.store_cache,
+        block_cache_bytes: args.block_cache.unwrap_or(0),
+        changes: changes(args)?,
         cpus: Cpus { host: args.host_cpus.clone(), device: args.device_cpus.clone() },
         seed: args.seed,
     };
     Ok((plan, workload))
 }
 
+fn changes(args: &CompareArgs) -> Result<Changes, CliError> {
+    let profile = args.set.iter().map(|text| setting(text)).collect::<Result<_, _>>();
+    let profile = profile.map_err(|e: SettingError| CliError::usage(e.to_string(), TODO))?;
+    Ok(Changes { profile, ..Changes::default() })
+}
+
+const TODO: &str = "change the arguments; see `saker compare --help`";
+
 /// A device that failed is no fault of the command line.
 fn not_compared(error: &compare::CompareError) -> CliError {
-    let todo = "change the arguments; see `saker compare --help`";
+    let todo = TODO;
     match error {
         compare::CompareError::Host(_) => CliError::failed(error.to_string(), todo),
         _ => CliError::usage(error.to_string(), todo),
@@ -133,7 +147,8 @@ fn timed_run(row: Row, threads: u32, qd: u32) -> TimedRun {
         store: c.store.name().into(),
         group: c.group,
         metrics: metrics(c),
-        cpu: system_cpu(c),
+        cpu: by_phase(c, cpu),
+        stalls: by_phase(c, |r| stalls(&r.stalls)),
     };
     TimedRun {
         timing: row.timing.name().into(),
@@ -148,9 +163,9 @@ fn timed_run(row: Row, threads: u32, qd: u32) -> TimedRun {
     }
 }
 
-fn system_cpu(cell: &Cell) -> Option<SystemCpu> {
-    let (put, get) = (cpu(&cell.put), cpu(&cell.get));
-    (put.is_some() || get.is_some()).then_some(SystemCpu { put, get })
+fn by_phase(cell: &Cell, of: impl Fn(&RunResult) -> Option<Value>) -> Option<ByPhase> {
+    let (put, get) = (of(&cell.put), of(&cell.get));
+    (put.is_some() || get.is_some()).then_some(ByPhase { put, get })
 }
 
 /// Percent of the cores' time, of those that are modelled.
@@ -181,7 +196,11 @@ fn metrics(cell: &Cell) -> Vec<Metric> {
         add_percents(r, &mut add);
         match phase {
             "put" => add("write_amplification", r.write_amplification()),
-            _ => add("cache_hit_ratio", r.cache.hits as f64 / r.operations.max(1) as f64),
+            _ => {
+                add("cache_hit_ratio", r.cache.hits as f64 / r.operations.max(1) as f64);
+                let blocks = r.reads.block_hits + r.reads.block_misses;
+                add("block_cache_hit_ratio", r.reads.block_hits as f64 / blocks.max(1) as f64);
+            }
         }
     }
     all

@@ -250,6 +250,7 @@ impl Fake {
             group: None,
             metrics,
             cpu: None,
+            stalls: None,
         };
         let run = TimedRun {
             store: store.clone(),

@@ -1,9 +1,10 @@
 //! Background work of the store at the host, one quantum at a time: by one worker, which does all of it in the engine's order, or by
 //! several, each of which does a job that the engine hands out.
 
+use super::segments::Whose;
 use super::work::with_meter;
 use super::{HostKv, Work};
-use saker_engine::{Background, Context, Crew, Engine, Job};
+use saker_engine::{Background, Context, Crew, Engine, Job, JobKind};
 use saker_segment_store::{PageAddr, Step};
 use saker_sim::Meter;
 
@@ -59,17 +60,31 @@ impl HostKv {
         }
     }
 
-    /// A piece of a job. Its worker holds the pages of the last one until it holds what is needed now, and as long as all is blocked.
+    /// A piece of a job, again while all pages that it asks for are at hand. Its worker holds the pages of the last one until it holds
+    /// what is needed now, and as long as all is blocked.
     fn work_at<W: Meter>(&mut self, worker: usize, job: Job, w: &mut W) -> Step<Background> {
-        let finished = self.medium.finished();
-        let step = self.store.background(job, finished, &mut Context::new(&mut self.medium, w));
-        let before = self.workers.crew.take_pages(worker).unwrap_or_default();
-        match &step {
-            Step::Blocked(_) => self.workers.crew.hold(worker, Some(before)),
-            Step::Done(_) => self.medium.release_pages(&before),
-            Step::Need(pages) => self.medium.bring_instead(pages, &before),
+        loop {
+            let finished = self.medium.finished();
+            let step = self.store.background(job, finished, &mut Context::new(&mut self.medium, w));
+            let before = self.workers.crew.take_pages(worker).unwrap_or_default();
+            match step {
+                Step::Blocked(stall) => {
+                    self.workers.crew.hold(worker, Some(before));
+                    return Step::Blocked(stall);
+                }
+                Step::Done(outcome) => {
+                    self.medium.release_pages(&before);
+                    return Step::Done(outcome);
+                }
+                Step::Need(pages) => {
+                    self.medium.bring_instead(&pages, &before, Whose::Background);
+                    if !self.medium.all_here(&pages) {
+                        return Step::Need(pages);
+                    }
+                    self.workers.crew.hold(worker, Some(pages));
+                }
+            }
         }
-        step
     }
 
     /// Quanta while they work, so many at most: for a caller who has no other core for them.
@@ -111,11 +126,17 @@ impl HostKv {
         with_meter!(work, w => self.quantum_of_to(worker, w))
     }
 
+    /// What the last quantum of a worker was for.
+    pub fn did(&self, worker: usize) -> JobKind {
+        let job = self.workers.crew.job(worker);
+        if job.is_upkeep() { self.store.did() } else { job.kind }
+    }
+
     fn quantum_of_to<W: Meter>(&mut self, worker: usize, w: &mut W) -> bool {
         let job = self.workers.crew.job(worker);
         let step = self.work_at(worker, job, w);
         if !matches!(step, Step::Done(Background::Idle | Background::Waiting) | Step::Blocked(_)) {
-            return self.goes_on(worker, step);
+            return self.went_on(worker, step);
         }
         self.workers.crew.rest(worker);
         if job.is_upkeep() {
@@ -131,7 +152,7 @@ impl HostKv {
     }
 
     /// Its job did something, or needs pages for it.
-    fn goes_on(&mut self, worker: usize, step: Step<Background>) -> bool {
+    fn went_on(&mut self, worker: usize, step: Step<Background>) -> bool {
         self.workers.is_idle = false;
         let Step::Need(pages) = step else { return true };
         self.workers.crew.wait_for(worker, pages);

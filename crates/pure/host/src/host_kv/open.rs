@@ -2,6 +2,7 @@
 
 use super::background::Workers;
 use super::scan::Taken;
+use super::segments::Whose;
 use super::settings::Asked;
 use super::turns::Turns;
 use super::{BlockSegments, HostKv};
@@ -42,7 +43,7 @@ impl HostKv {
                 Step::Done(Ok(false)) => {}
                 Step::Done(Err(damage)) => return Err(damage),
                 Step::Need(pages) => {
-                    medium.bring(&pages);
+                    medium.bring(&pages, Whose::Background);
                     while !medium.all_here(&pages) {
                         medium.queue_mut().ring();
                         wait();

@@ -126,7 +126,8 @@ impl<S: Measured> Driver<S> {
         let charge = self.spent_by_store(0, at);
         let until = at + charge.total();
         self.result.background_busy += until.since(at);
-        charge.note(core, job.activity, &mut self.result.busy);
+        let activity = if worked { self.store.did(&job) } else { job.activity };
+        charge.note(core, activity, &mut self.result.busy);
         self.workers.all[worker] = if worked { Worker::Busy { job: job.id, until } } else { Worker::Idle };
         until
     }

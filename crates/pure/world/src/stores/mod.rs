@@ -4,6 +4,7 @@ pub mod batch;
 pub mod disk;
 pub mod groups;
 pub mod host_kv;
+mod host_medium;
 mod host_ops;
 pub mod sessions;
 #[cfg(test)]

@@ -90,6 +90,11 @@ impl Subject {
         EngineConfig { settings, ..EngineConfig::new(1, false) }
     }
 
+    /// Those with jobs side by side have a block cache, of a few blocks.
+    fn medium(&self, disk: &Disk) -> BlockSegments {
+        medium(disk).with_block_cache(if self.workers > 1 { 24 * u64::from(BLOCK_BYTES) } else { 0 })
+    }
+
     fn disk(&self, is_volatile: bool, seed: u64) -> Disk {
         let pages = self.segments * SEGMENT_PAGES;
         Disk::new(pages * u64::from(PAGE_BYTES / BLOCK_BYTES), is_volatile, seed)
@@ -138,14 +143,14 @@ fn key(n: KeyNumber) -> Vec<u8> {
 impl Rig {
     /// A new store.
     fn new(subject: Subject, disk: Disk) -> Self {
-        let mut medium = medium(&disk);
+        let mut medium = subject.medium(&disk);
         medium.take_empty();
         Self::of(subject, disk, HostKv::over_tuned(subject.kind, &subject.config(), medium))
     }
 
     /// What is on the device.
     fn open(subject: Subject, disk: Disk, watch: Watch<'_>) -> Result<Self, Damage> {
-        let medium = medium(&disk);
+        let medium = subject.medium(&disk);
         let mut waits = 0;
         let store = HostKv::open_tuned(subject.kind, &subject.config(), medium, || {
             waits = if step(&disk, watch) { 0 } else { waits + 1 };
