@@ -21,6 +21,7 @@ pub mod reproduce;
 pub mod scan;
 pub mod serve;
 pub mod set;
+pub mod top;
 pub mod txn;
 
 use std::ffi::OsString;
@@ -121,6 +122,8 @@ pub enum Command {
     Conform(conform::ConformArgs),
     /// Show what the device says of itself
     Info(info::InfoArgs),
+    /// Watch a device at work: rates, latencies, queues, stalls, capacity
+    Top(top::TopArgs),
     /// Change settings of a device that is being served, while it is
     Set(set::SetArgs),
     /// Show the timing profiles and where their numbers come from

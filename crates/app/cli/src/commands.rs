@@ -22,6 +22,7 @@ pub mod scan;
 pub mod serve;
 pub mod set;
 mod target;
+pub mod top;
 pub mod txn;
 mod walk;
 

@@ -39,6 +39,7 @@ fn todo(command: &Command) -> Option<(&'static str, &'static str)> {
         Command::Serve(_) => ("serve", "name what to serve with --image or --url"),
         Command::Profile(_) => ("profile", "leave it out"),
         Command::Conform(args) if args.url.is_some() => ("conform", "name the device once"),
+        Command::Top(args) if args.url.is_some() => ("top", "name the device once"),
         _ => return None,
     })
 }

@@ -8,6 +8,7 @@
 mod args;
 mod commands;
 mod context;
+mod counted;
 mod device_use;
 mod error;
 mod exit;
@@ -23,6 +24,7 @@ mod run;
 mod size;
 mod store;
 mod time_line;
+mod top;
 
 pub use context::Streams;
 pub use error::CliError;

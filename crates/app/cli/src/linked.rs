@@ -5,6 +5,8 @@ pub mod comparison;
 pub mod conform;
 pub mod experiments;
 pub mod images;
+mod log;
+pub mod looked;
 pub mod opened;
 pub mod salvage;
 pub mod serve;

@@ -314,4 +314,7 @@ pub struct Serving {
     pub addresses: Vec<String>,
     /// Subsystems.
     pub subsystems: Vec<String>,
+    /// Where metrics are told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<String>,
 }

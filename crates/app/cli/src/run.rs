@@ -65,6 +65,7 @@ pub fn execute(command: Command, cx: &mut Context<'_, '_>) -> Result<Exit, CliEr
         Command::Serve(a) => c::serve::run(&a, cx),
         Command::Conform(a) => c::conform::run(&a, cx),
         Command::Info(a) => c::info::run(&a, cx),
+        Command::Top(a) => c::top::run(&a, cx),
         Command::Set(a) => c::set::run(&a, cx),
         Command::Profile(a) => c::profile::run(&a, cx),
         Command::Create(a) => c::create::run(&a, cx),

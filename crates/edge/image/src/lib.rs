@@ -32,6 +32,7 @@ mod faults;
 mod header;
 mod host;
 mod layout;
+mod life;
 mod lock;
 mod map;
 mod mend;

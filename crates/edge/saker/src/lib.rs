@@ -50,6 +50,8 @@ pub use saker_linux::Submission;
 #[doc(inline)]
 pub use saker_nvme::Key;
 #[doc(inline)]
+pub use saker_nvme::vendor_specific::{CommandClass, Counter, CounterKind, CounterOf};
+#[doc(inline)]
 pub use saker_runtime::{AnyDevice, AnyDriver, DeviceThread, any, panics, use_huge_pages};
 pub use salvage::{Losses, Lost, Piece, Repaired, Salvaged, repair_image};
 pub use sessions::{Durable, Saker, SakerOptions, Session, Synced};

@@ -13,6 +13,7 @@ mod hostfs;
 mod identity;
 mod image;
 mod kv_cache;
+mod lasting;
 mod leaving;
 mod live;
 mod namespaces;

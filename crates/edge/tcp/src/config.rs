@@ -10,7 +10,10 @@
 //! nqn = "nqn.2026-11.dev.saker:disk"
 //! ```
 
+mod log;
 mod names;
+
+pub use log::{LogConfig, LogFormat, SLOW_DEFAULT, slow_after};
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -55,6 +58,12 @@ pub struct ServerConfig {
     pub limits: TargetLimits,
     /// Whether device threads poll instead of sleeping.
     pub busy_poll: bool,
+    /// Where metrics are told, over HTTP; `None`: nowhere.
+    pub metrics: Option<SocketAddr>,
+    /// Commands that take at least this long are told of in the log; `None`: none is.
+    pub slow: Option<Duration>,
+    /// What the log has, and how.
+    pub log: LogConfig,
 }
 
 /// A configuration that makes no sense. One line, with what to write instead.
@@ -102,6 +111,9 @@ impl ServerConfig {
             stop_timeout: Duration::from_secs(5),
             limits: TargetLimits::default(),
             busy_poll: false,
+            metrics: None,
+            slow: Some(SLOW_DEFAULT),
+            log: LogConfig::default(),
         }
     }
 
@@ -130,6 +142,10 @@ impl ServerConfig {
         set(&mut config.connections_memory_max, file.connections_memory_max);
         set(&mut config.limits.memory_max, file.connection_memory_max);
         set(&mut config.busy_poll, file.busy_poll);
+        config.metrics = file.metrics;
+        set(&mut config.slow, file.slow_ms.map(slow_after));
+        set(&mut config.log.filter, file.log);
+        set(&mut config.log.format, file.log_format);
         Ok((config, stated))
     }
 
@@ -211,6 +227,10 @@ struct File {
     connections_memory_max: Option<usize>,
     connection_memory_max: Option<usize>,
     busy_poll: Option<bool>,
+    metrics: Option<SocketAddr>,
+    slow_ms: Option<u64>,
+    log: Option<String>,
+    log_format: Option<LogFormat>,
     subsystem: Vec<Served>,
 }
 

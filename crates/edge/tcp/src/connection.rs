@@ -4,11 +4,13 @@
 //! subsystem and stays there.
 
 mod books;
+mod lines;
 pub(crate) mod messages;
 mod shared;
 
 use std::cell::RefCell;
 use std::io::{ErrorKind, IoSlice};
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +29,8 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 use zerocopy::FromBytes;
 
+use crate::counts::count;
+use crate::logs::{self, Ended, shown, told};
 use crate::memory::Seat;
 use crate::strangers::Permits;
 use books::READ_BYTES;
@@ -78,6 +82,12 @@ struct Core {
     id: ConnectionId,
     /// Which of the addresses it came by.
     port: u16,
+    /// Where it comes from.
+    peer: SocketAddr,
+    /// The host as it named itself in the last Connect, to be shown.
+    host: String,
+    /// The queue that is connected.
+    qid: Option<u16>,
     target: Target,
     state: State,
     shared: Arc<Shared>,
@@ -102,7 +112,7 @@ struct Connection {
 
 /// Serves a socket until it closes, fails, asks to be connected, or the server stops.
 pub(crate) async fn serve_stranger(
-    (id, port): (ConnectionId, u16),
+    (id, port, peer): (ConnectionId, u16, SocketAddr),
     stream: TcpStream,
     shared: Arc<Shared>,
     permits: Permits,
@@ -117,6 +127,9 @@ pub(crate) async fn serve_stranger(
     let core = Core {
         id,
         port,
+        peer,
+        host: String::new(),
+        qid: None,
         target,
         state: State::Strange,
         replies,
@@ -131,8 +144,8 @@ pub(crate) async fn serve_stranger(
         shared,
     };
     let mut connection = Connection { stream, core };
-    connection.run().await;
-    connection.move_or_finish().await;
+    let ended = connection.run().await;
+    connection.move_or_finish(ended).await;
 }
 
 /// Serves it on the thread of its subsystem.
@@ -142,23 +155,24 @@ pub(crate) async fn serve_guest(guest: Guest) {
     let Ok(stream) = TcpStream::from_std(guest.stream) else { return };
     let mut connection = Connection { stream, core: guest.core };
     connection.core.ask();
-    connection.run().await;
+    let ended = connection.run().await;
     // Refused here, it may have asked for another subsystem.
-    connection.move_or_finish().await;
+    connection.move_or_finish(ended).await;
 }
 
 impl Connection {
-    async fn run(&mut self) {
+    /// Until it ends, and why; or until it has to move.
+    async fn run(&mut self) -> Ended {
         let mut late = pin!(sleep_until(self.core.deadline));
         loop {
             self.core.settle();
-            if self.write().is_err() {
-                return;
+            if let Err(error) = self.write() {
+                return Ended::of(&error);
             }
             // What was sent may be what the next command waits for.
             self.core.settle();
             if self.core.has_left() {
-                return;
+                return self.core.target.error().map_or(Ended::BySubsystem, Ended::Protocol);
             }
             let interest = self.core.interest();
             let is_connected = matches!(self.core.state, State::Connected(_));
@@ -166,24 +180,24 @@ impl Connection {
             tokio::select! {
                 reply = self.core.received.recv() => match reply {
                     Some(reply) => self.core.take_replies(reply),
-                    None => return,
+                    None => return Ended::BySubsystem,
                 },
                 ready = ready(&self.stream, interest) => match ready {
                     // Who has closed will ask again elsewhere what was not answered; an older write must not come behind that.
-                    Ok(ready) if ready.is_read_closed() && is_connected => return,
+                    Ok(ready) if ready.is_read_closed() && is_connected => return Ended::ByHost,
                     Ok(ready) if ready.is_readable() || ready.is_read_closed() => {
-                        if self.read().is_err() {
-                            return;
+                        if let Err(error) = self.read() {
+                            return Ended::of(&error);
                         }
                     }
                     Ok(_) => {}
-                    Err(_) => return,
+                    Err(error) => return Ended::of(&error),
                 },
                 () = self.core.seat.drive(), if self.core.seat.waits() => {}
-                () = self.core.seat.cut() => return,
-                () = sleep_until(over_by.unwrap_or(self.core.deadline)), if over_by.is_some() => return,
-                () = &mut late, if !is_connected => return,
-                () = self.core.permits.cut() => return,
+                () = self.core.seat.cut() => return Ended::Memory,
+                () = sleep_until(over_by.unwrap_or(self.core.deadline)), if over_by.is_some() => return Ended::Unread,
+                () = &mut late, if !is_connected => return Ended::Late,
+                () = self.core.permits.cut() => return Ended::Cut,
                 _ = self.core.stopping.changed(), if !self.core.told_to_stop => self.core.stop(),
             }
         }
@@ -246,8 +260,8 @@ impl Connection {
     }
 
     /// Hands the socket to the subsystem that Connect has named, or ends.
-    async fn move_or_finish(self) {
-        let State::Moving(subsystem, _) = &self.core.state else { return self.finish().await };
+    async fn move_or_finish(self, ended: Ended) {
+        let State::Moving(subsystem, _) = &self.core.state else { return self.finish(ended).await };
         let subsystem = subsystem.clone();
         // A socket that cannot be moved, or a subsystem that is gone: the connection closes.
         if let Ok(stream) = self.stream.into_std() {
@@ -256,8 +270,9 @@ impl Connection {
     }
 
     /// Tells the subsystem, and lets a host read the last words before the socket closes.
-    async fn finish(self) {
+    async fn finish(self, ended: Ended) {
         let Self { stream, core } = self;
+        core.tell_end(ended);
         let Core { id, target, state, permits, seat, .. } = core;
         let is_broken = target.error().is_some();
         // What is not sent by now never will be.
@@ -350,6 +365,7 @@ impl Core {
             return self.refuse(command.token, Status::DATA_SGL_LENGTH_INVALID.into());
         };
         let subsystem = nqn_of(&data.subnqn).and_then(|nqn| self.shared.subsystem(nqn));
+        self.host = nqn_of(&data.hostnqn).map(shown).unwrap_or_default();
         let Some(subsystem) = subsystem else {
             return self.refuse(command.token, fabrics::InvalidParameter::SUBNQN.into());
         };
@@ -371,6 +387,9 @@ impl Core {
     }
 
     fn refuse(&mut self, token: u16, refusal: Refusal) {
+        count(&self.shared.sockets.refused);
+        let why = logs::refusal(&refusal);
+        told!(self.shared.limits, WARN, Refuse, connection = self.id, peer = %self.peer, host = self.host, why, "refused");
         self.target.complete(token, refusal.status, u64::from(refusal.dw0), Vec::new());
     }
 
@@ -405,6 +424,8 @@ impl Core {
                 self.target.set_entries(bound.entries);
                 self.state = State::Connected(subsystem);
                 self.permits.connected();
+                self.qid = Some(bound.qid);
+                self.tell_connected(bound);
             }
             Err(refusal) => self.refuse(token, refusal),
         }

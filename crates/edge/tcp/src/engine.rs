@@ -1,8 +1,12 @@
 //! The thread of a subsystem: its controllers, its device, and the sockets of its hosts. So a command meets no other
 //! thread on its way to the device and back; a device that waits for its image holds up its own hosts only.
 
+mod counted;
 mod iterators;
 mod leaving;
+mod tally;
+mod watch;
+mod write_cache;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::thread::JoinHandle;
@@ -11,8 +15,9 @@ use std::time::{Duration, Instant as Clock};
 use saker::Error;
 use saker::panics::ends_process;
 use saker_host::{Done, Driver, SubmitError};
-use saker_nvme::fabrics::{Connect, ConnectData};
-use saker_nvme::{NSID_ALL, Sqe, Status, kv};
+use saker_nvme::fabrics::{Connect, ConnectData, fctype};
+use saker_nvme::vendor_specific::{CommandClass, asks_for_counters};
+use saker_nvme::{NSID_ALL, Sqe, Status, admin, kv};
 use saker_nvme_tcp::target::Command;
 use saker_sim::Instant;
 use saker_target::{Answer, Bound, ConnectionId, IoCommand, Reaction, Subsystem, check_io};
@@ -26,6 +31,8 @@ use crate::connection::messages::{Reply, Request};
 use crate::local::Local;
 use crate::memory::Seat;
 use iterators::Iterators;
+use tally::{Tally, class_of};
+pub(crate) use watch::Watch;
 
 /// What a command in flight is for.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +50,8 @@ struct Flight {
     purpose: Purpose,
     /// What the error log tells of it if it fails: opcode, NSID, CID.
     entry: (u8, u32, u16),
+    /// When it came.
+    asked: Instant,
 }
 
 const fn entry(sqe: &Sqe) -> (u8, u32, u16) {
@@ -77,6 +86,8 @@ pub(crate) struct Engine {
     looked_at: Instant,
     is_written_through: bool,
     busy_poll: bool,
+    watch: Watch,
+    tally: Tally,
 }
 
 /// How often keep alive timers are looked at.
@@ -88,8 +99,9 @@ pub(crate) fn start(
     local: Option<Local>,
     mut requests: UnboundedReceiver<Request>,
     busy_poll: bool,
+    watch: Watch,
 ) -> std::io::Result<JoinHandle<Result<(), Error>>> {
-    let mut engine = Engine::new(subsystem, local, busy_poll);
+    let mut engine = Engine::new(subsystem, local, busy_poll, watch);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let thread = std::thread::Builder::new().name("saker-subsystem".into());
     thread.spawn(move || {
@@ -100,7 +112,7 @@ pub(crate) fn start(
 }
 
 impl Engine {
-    fn new(subsystem: Subsystem, local: Option<Local>, busy_poll: bool) -> Self {
+    fn new(subsystem: Subsystem, local: Option<Local>, busy_poll: bool, watch: Watch) -> Self {
         Self {
             subsystem,
             flights: vec![None; local.as_ref().map_or(0, |local| local.queue.slots())],
@@ -115,6 +127,8 @@ impl Engine {
             looked_at: Instant::ZERO,
             is_written_through: false,
             busy_poll,
+            watch,
+            tally: Tally::default(),
         }
     }
 
@@ -184,6 +198,8 @@ impl Engine {
                 self.subsystem.set_access(port, access);
                 self.tell_events();
             }
+            // Who asked may have lost patience.
+            Request::Counters(answer) => drop(answer.send(self.counters())),
             Request::Stop => {}
         }
     }
@@ -198,29 +214,14 @@ impl Engine {
         let now = self.now();
         let result = self.subsystem.connect(id, connect, data, now);
         self.subsystem.came_by(id, port);
+        let status = result.map_or_else(|refusal| refusal.status, |_| Status::SUCCESS);
+        let took = self.now().since(now);
+        self.tally.count(CommandClass::Fabrics, fctype::CONNECT, status, Some(took));
         // A connection that is gone has nobody to tell; `Closed` follows.
         let _ = replies.send(Reply::Connected(result));
         if result.is_ok() {
             let peer = Peer { replies, answers: Vec::new(), outstanding: 0, is_draining: false };
             self.peers.insert(id, peer);
-        }
-    }
-
-    /// A host that wanted every write flushed may be gone.
-    fn follow_write_cache(&mut self) {
-        if self.is_written_through && !self.subsystem.wants_write_through() {
-            self.set_write_cache(true);
-        }
-    }
-
-    fn set_write_cache(&mut self, enabled: bool) {
-        use saker_nvme::admin::{SetFeatures, build, feature::fid};
-        let (fid, cdw11) = (fid::VOLATILE_WRITE_CACHE, u32::from(enabled));
-        let sqe = build::set_features(&SetFeatures { nsid: 0, fid, save: false, cdw11 });
-        if let Some(local) = &mut self.local
-            && local.admin(sqe).0.is_success()
-        {
-            self.is_written_through = !enabled;
         }
     }
 
@@ -247,12 +248,17 @@ impl Engine {
         let entry = entry(&sqe);
         match self.checked(bound, &sqe, data, room, now) {
             Err(status) => {
+                let took = Some(self.now().since(now));
+                self.tally.count(class_of(entry.1, self.facts()), entry.0, status, took);
                 self.note_failure(id, entry, status);
                 self.answer(id, token, Answer::status(status));
             }
             Ok(command) => {
                 self.iterators.submitted(id, &command.sqe);
-                self.enqueue(Flight { connection: id, token, purpose: Purpose::Io, entry }, command);
+                self.enqueue(
+                    Flight { connection: id, token, purpose: Purpose::Io, entry, asked: now },
+                    command,
+                );
             }
         }
     }
@@ -292,45 +298,63 @@ impl Engine {
         if let Some(local) = &mut self.local {
             local.refresh_facts();
             self.subsystem.note_counters(local.health());
+            if asks_for_counters(sqe) {
+                let counted = self.counters();
+                self.subsystem.note_counted(id, counted);
+            }
         }
+        let was_ready = self.subsystem.is_ready(id);
         let facts = self.local.as_ref().map_or(&[][..], |local| &local.facts);
         match self.subsystem.command(id, token, sqe, facts, now) {
-            Reaction::Complete(answer) => self.answer(id, token, answer),
+            Reaction::Complete(answer) => {
+                self.count_here(sqe, answer.status, now);
+                self.answer(id, token, answer);
+            }
             Reaction::CompleteAndClose(answer) => {
+                self.count_here(sqe, answer.status, now);
                 self.answer(id, token, answer);
                 self.send_answers();
                 self.close(id);
             }
             Reaction::Hold => {}
-            Reaction::Device(sqe) => self.for_device(id, token, &sqe),
+            Reaction::Device(sqe) => self.for_device(id, token, &sqe, now),
             // Without a device there is nothing to flush.
             Reaction::FlushThenShutdown if self.local.is_none() => {
                 self.subsystem.shutdown_done(id);
+                self.count_here(sqe, Status::SUCCESS, now);
                 self.answer(id, token, Answer::result(0));
             }
             Reaction::FlushThenShutdown => {
+                self.watch.shutdown(&self.subsystem, id);
                 let sqe = Sqe::new(kv::opcode::FLUSH, NSID_ALL);
                 let flush = IoCommand { sqe, data: Vec::new(), room: 0, is_value: false };
                 let entry = entry(&sqe);
-                self.enqueue(Flight { connection: id, token, purpose: Purpose::Shutdown, entry }, flush);
+                self.enqueue(
+                    Flight { connection: id, token, purpose: Purpose::Shutdown, entry, asked: now },
+                    flush,
+                );
             }
         }
+        self.watch.controller(&self.subsystem, id, sqe, was_ready);
         self.follow_write_cache();
         self.tell_events();
     }
 
     fn tell_events(&mut self) {
         for (connection, token, answer) in self.subsystem.events() {
+            self.tally.count(CommandClass::Admin, admin::opcode::ASYNC_EVENT_REQUEST, answer.status, None);
             self.answer(connection, token, answer);
         }
     }
 
-    fn for_device(&mut self, id: ConnectionId, token: u16, sqe: &Sqe) {
+    fn for_device(&mut self, id: ConnectionId, token: u16, sqe: &Sqe, now: Instant) {
         let Some(local) = &mut self.local else {
             return self.answer(id, token, Answer::status(Status::INVALID_OPCODE));
         };
         let (status, result) = local.admin(*sqe);
+        self.count_here(sqe, status, now);
         self.subsystem.device_answered(id, sqe, status);
+        self.watch.device_answered(&self.subsystem, id, sqe, status);
         self.is_written_through |= self.subsystem.wants_write_through();
         self.answer(id, token, Answer { status, result, data: Vec::new() });
     }
@@ -366,12 +390,15 @@ impl Engine {
             local.queue.ring();
         }
         local.clocked.drive();
+        let now = self.now();
         loop {
             let Some(local) = &mut self.local else { return };
             let Some(done) = local.queue.poll(taken) else { return };
             let Ok((slot, answer)) = done else { continue };
             if let Some(flight) = self.flights[usize::from(slot)].take() {
                 self.in_flight -= 1;
+                self.watch.finished(&flight, answer.status, now);
+                self.count_finished(&flight, answer.status, now);
                 self.finished(flight, answer);
             }
         }
@@ -420,7 +447,11 @@ impl Engine {
             return;
         }
         self.looked_at = now;
+        if let Some(local) = &mut self.local {
+            self.watch.look(local, now);
+        }
         for id in self.subsystem.expired(now) {
+            self.watch.expired(&self.subsystem, id);
             self.close(id);
         }
     }

@@ -13,19 +13,24 @@
 //! | `strangers` | sockets that have not connected a queue |
 //! | `memory`, `heap` | what all connections may hold together, and its way back to the system |
 //! | `engine`, `local` | the thread of a subsystem, its device |
+//! | `logs` | what an operator is told |
+//! | `metrics` | what an operator's tools are told: the endpoint for Prometheus |
 #![deny(unsafe_code)]
 
 pub mod config;
 mod connection;
+mod counts;
 mod engine;
 mod heap;
 mod local;
+mod logs;
 mod memory;
+mod metrics;
 pub mod server;
 mod stop;
 mod strangers;
 
-pub use config::{ConfigError, Served, ServerConfig};
+pub use config::{ConfigError, LogConfig, LogFormat, Served, ServerConfig};
 pub use saker_target::{Access, Hosts};
 pub use server::{ServeError, Server};
 pub use stop::StopSignal;

@@ -5,6 +5,7 @@ use std::time::Instant as Clock;
 use saker::url::DeviceUrl;
 use saker::{AnyDevice, Error, build_device, close_device};
 use saker_device::controller::{HealthCounters, NamespaceFacts};
+use saker_flash::FlashStats;
 use saker_host::connect::KvQueueOptions;
 use saker_host::kv_queue::Returned;
 use saker_host::transfer::Available;
@@ -12,7 +13,7 @@ use saker_host::{
     ConnectOptions, Connection, Driver, HostError, KvQueue, Port, RawData, SubmitError, Ticket,
 };
 use saker_link::STAGING_BYTES;
-use saker_nvme::vendor_specific::{Capabilities, Methods};
+use saker_nvme::vendor_specific::{Capabilities, Counter, Methods};
 use saker_nvme::{Sqe, Status};
 use saker_sim::{Duration, Instant};
 use saker_target::IoCommand;
@@ -31,6 +32,21 @@ pub(crate) struct Clocked {
 impl Clocked {
     pub fn now(&self) -> Instant {
         self.base + Duration::from_nanos(self.begun.elapsed().as_nanos() as u64)
+    }
+
+    /// Everything that the device counts.
+    pub fn counters(&mut self) -> Vec<Counter> {
+        self.device.counters()
+    }
+
+    /// Lets the medium keep what lasts of it.
+    pub fn keep_counters(&mut self) {
+        self.device.keep_counters();
+    }
+
+    /// What the medium counts, and segments that were given up.
+    pub fn media(&self) -> (FlashStats, u32) {
+        self.device.media()
     }
 
     /// When a device that keeps time has something to do; nothing for others.

@@ -21,10 +21,13 @@ use tokio::time::timeout;
 use crate::config::{ConfigError, Served, ServerConfig};
 use crate::connection::messages::Request;
 use crate::connection::{self, Shared};
-use crate::engine;
+use crate::counts::{SocketCounts, count};
+use crate::engine::{self, Watch};
 use crate::heap::Heap;
 use crate::local::Local;
+use crate::logs::{Limits, told};
 use crate::memory::{Memory, STANDSTILL};
+use crate::metrics::server::Endpoint;
 use crate::strangers::{Permits, Strangers};
 
 /// Why a server cannot start, or did not end well. One line, with what to do.
@@ -71,6 +74,8 @@ pub struct Server {
     shared: Arc<Shared>,
     engines: Vec<EngineThread>,
     sockets: Option<JoinHandle<()>>,
+    metrics: Option<JoinHandle<()>>,
+    metrics_address: Option<SocketAddr>,
 }
 
 impl Server {
@@ -82,15 +87,25 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let listeners = listen(&runtime, &config)?;
         let addresses = listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
-        let mut starting = Starting { subsystems: BTreeMap::new(), engines: Vec::new() };
+        let limits = Arc::<Limits>::default();
+        let endpoint = config.metrics.map(bind_metrics).transpose()?;
+        let mut starting =
+            Starting { subsystems: BTreeMap::new(), engines: Vec::new(), limits, slow: config.slow };
         let names = starting.start_all(&config, &addresses)?;
         let memory = Memory::new(config.connections_memory_max, config.connections_max);
-        let shared = Arc::new(Shared { config, memory, subsystems: starting.subsystems });
+        addresses.iter().for_each(|address| tracing::info!(%address, subsystems = ?names, "serving"));
+        let limits = starting.limits;
+        let (sockets, subsystems) = (SocketCounts::default(), starting.subsystems);
+        let shared = Arc::new(Shared { config, memory, limits, sockets, subsystems });
         let (stop, stopping) = watch::channel(false);
+        let metrics_address = endpoint.as_ref().map(Endpoint::address);
+        let for_metrics = endpoint.map(|endpoint| endpoint.start(Arc::clone(&shared), stopping.clone()));
+        let metrics = for_metrics.transpose()?;
         let thread = std::thread::Builder::new().name("saker-sockets".into());
         let for_thread = Arc::clone(&shared);
         let sockets = thread.spawn(move || runtime.block_on(accept_all(listeners, for_thread, stopping)))?;
-        Ok(Self { addresses, names, stop, shared, engines: starting.engines, sockets: Some(sockets) })
+        let engines = starting.engines;
+        Ok(Self { addresses, names, metrics_address, stop, shared, engines, sockets: Some(sockets), metrics })
     }
 
     /// Where it listens; ports that were given as 0 are chosen now.
@@ -103,6 +118,12 @@ impl Server {
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// Where metrics are, if they are asked for; a port that was given as 0 is chosen now.
+    #[must_use]
+    pub const fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics_address
     }
 
     /// Bytes of memory that connections hold beyond the 64 KiB that each has for itself; at most `connections_memory_max` together with
@@ -129,19 +150,21 @@ impl Server {
     /// [`ServeError::Device`] if one could not be closed.
     pub fn stop(mut self) -> Result<(), ServeError> {
         self.stop_sockets();
+        self.shared.limits.finish();
         self.shared.subsystems.values().for_each(|subsystem| drop(subsystem.send(Request::Stop)));
         for engine in self.engines.drain(..) {
             engine.join().unwrap_or_else(|_| unreachable!("a panic there ends the process"))?;
         }
+        tracing::info!("stopped: all devices are closed");
         Ok(())
     }
 
     fn stop_sockets(&mut self) {
         // The thread may have ended already.
         let _ = self.stop.send(true);
-        if let Some(sockets) = self.sockets.take() {
+        for thread in [self.sockets.take(), self.metrics.take()].into_iter().flatten() {
             // A panic there ends the process.
-            let _ = sockets.join();
+            let _ = thread.join();
         }
     }
 }
@@ -160,9 +183,15 @@ fn listen(runtime: &Runtime, config: &ServerConfig) -> Result<Vec<TcpListener>, 
     config.listen.iter().map(bind).collect()
 }
 
+fn bind_metrics(address: SocketAddr) -> Result<Endpoint, ServeError> {
+    Endpoint::bind(address).map_err(|error| ServeError::Listen(address, error))
+}
+
 struct Starting {
     subsystems: BTreeMap<String, UnboundedSender<Request>>,
     engines: Vec<EngineThread>,
+    limits: Arc<Limits>,
+    slow: Option<Duration>,
 }
 
 impl Starting {
@@ -192,7 +221,8 @@ impl Starting {
         let nqn = described.nqn.clone();
         let (requests, received) = unbounded_channel();
         let subsystem = Subsystem::new(described)?;
-        self.engines.push(engine::start(subsystem, local, received, busy_poll)?);
+        let watch = Watch::new(Arc::clone(&self.limits), self.slow);
+        self.engines.push(engine::start(subsystem, local, received, busy_poll, watch)?);
         self.subsystems.insert(nqn, requests);
         Ok(())
     }
@@ -261,15 +291,15 @@ async fn accept_all(listeners: Vec<TcpListener>, shared: Arc<Shared>, mut stoppi
     // Only the sender's end of life or the word to stop ends the wait.
     tokio::select! {
         _ = stopping.changed() => {}
-        () = look_after_memory(&shared.memory) => {}
+        () = look_after(&shared) => {}
     }
     while accepting.join_next().await.is_some() {}
     let everyone = shared.config.connections_max as u32;
     let _ = timeout(shared.config.stop_timeout, connections.acquire_many(everyone)).await;
 }
 
-/// Sees that memory does not stay with hosts that stand still, nor with the allocator.
-async fn look_after_memory(memory: &Memory) {
+/// Sees that memory does not stay with hosts that stand still, nor with the allocator, and that the log tells what it left out.
+async fn look_after(Shared { memory, limits, .. }: &Shared) {
     let mut heap = Heap::default();
     loop {
         for _ in 0..LOOKS_FOR_EACH_RETURN {
@@ -277,6 +307,7 @@ async fn look_after_memory(memory: &Memory) {
             memory.cut(STANDSTILL);
         }
         heap.settle(memory);
+        limits.settle();
     }
 }
 
@@ -295,13 +326,17 @@ impl Acceptor {
         loop {
             tokio::select! {
                 accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => {
+                    Ok((stream, peer)) => {
                         ends_process.at_work();
-                        self.take(stream).await;
+                        count(&self.shared.sockets.accepted);
+                        self.take(stream, peer).await;
                         // What has been accepted gets its turn before it can be cut for the next.
                         yield_now().await;
                     }
-                    Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+                    Err(why) => {
+                        told!(self.shared.limits, WARN, Stranger, %why, "a connection cannot be accepted");
+                        tokio::time::sleep(ACCEPT_PAUSE).await;
+                    }
                 },
                 _ = self.stopping.changed() => return,
             }
@@ -309,8 +344,13 @@ impl Acceptor {
     }
 
     /// Serves the socket on a task of its own, or closes it if all places are those of connected queues.
-    async fn take(&self, stream: tokio::net::TcpStream) {
-        let Some(connection) = self.place().await else { return };
+    async fn take(&self, stream: tokio::net::TcpStream, peer: SocketAddr) {
+        let Some(connection) = self.place().await else {
+            count(&self.shared.sockets.without_place);
+            let why = "all places are those of connected queues: see connections_max";
+            told!(self.shared.limits, WARN, Stranger, %peer, why, "closed without a queue");
+            return;
+        };
         // A host that vanishes without a word is noticed by the kernel, whether or not it uses keep alive timers.
         let keeps_alive = rustix::net::sockopt::set_socket_keepalive(&stream, true);
         if stream.set_nodelay(true).is_err() || keeps_alive.is_err() {
@@ -319,7 +359,7 @@ impl Acceptor {
         let id: ConnectionId = self.next_id.fetch_add(1, Ordering::Relaxed);
         let permits = Permits::new(connection, self.strangers.admit(id));
         let (shared, stopping) = (Arc::clone(&self.shared), self.stopping.clone());
-        tokio::spawn(connection::serve_stranger((id, self.port), stream, shared, permits, stopping));
+        tokio::spawn(connection::serve_stranger((id, self.port, peer), stream, shared, permits, stopping));
     }
 
     /// A place among all connections; if all are taken, that of one without a queue.

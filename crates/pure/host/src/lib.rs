@@ -45,6 +45,11 @@ pub use long_keys::{
 };
 pub use saker_long_keys::is_marked as is_long_key_mark;
 pub use transfer::{Method, Pacing, TransferOptions, TransferPolicy};
+/// What the numbers of [`Connection::counters`] are of.
+pub mod counters {
+    pub use saker_nvme::vendor_specific::{LATENCY_BUCKETS, command_name, status_of};
+}
+
 /// Forms and types of groups.
 pub mod group {
     pub use saker_nvme::group::{Ask, Form, Op, PairVersion};

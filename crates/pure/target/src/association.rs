@@ -12,6 +12,7 @@ use saker_nvme::fabrics::{FabricsCommand, property};
 use saker_nvme::identify::cns;
 use saker_nvme::log::lid;
 use saker_nvme::regs::Aqa;
+use saker_nvme::vendor_specific::Counter;
 use saker_nvme::{PointerRule, Sqe, Status};
 use saker_sim::Instant;
 
@@ -165,6 +166,11 @@ impl Association {
     pub fn note_subsystem(&mut self, counters: HealthCounters, cntlids: &[u16]) {
         self.controller.note_counters(counters);
         self.controller.note_controllers(cntlids.to_vec());
+    }
+
+    /// Everything countable, for a command that asks for it.
+    pub fn note_counted(&mut self, counted: Vec<Counter>) {
+        self.controller.note_counted(counted);
     }
 
     /// An I/O command of queue `qid` has failed.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use saker_device::controller::{Access, HealthCounters, Identity, NamespaceFacts, Transport};
 use saker_nvme::fabrics::{Connect, ConnectData, InvalidParameter, nqn_of};
-use saker_nvme::vendor_specific::Capabilities;
+use saker_nvme::vendor_specific::{Capabilities, Counter};
 use saker_nvme::{Sqe, Status, admin, csi, fabrics};
 use saker_sim::Instant;
 
@@ -240,6 +240,20 @@ impl Subsystem {
         Ok(cntlid)
     }
 
+    /// The controller of a connection and the host that it belongs to, as the host named itself.
+    #[must_use]
+    pub fn host(&self, connection: ConnectionId) -> Option<(u16, &str)> {
+        let cntlid = self.bound(connection)?.cntlid;
+        self.associations.get(&cntlid).map(|association| (cntlid, association.hostnqn.as_str()))
+    }
+
+    /// Whether the controller of a connection is enabled.
+    #[must_use]
+    pub fn is_ready(&self, connection: ConnectionId) -> bool {
+        let association = self.bound(connection).and_then(|bound| self.associations.get(&bound.cntlid));
+        association.is_some_and(Association::is_ready)
+    }
+
     /// What a connection is bound to.
     #[must_use]
     pub fn bound(&self, connection: ConnectionId) -> Option<Bound> {
@@ -255,6 +269,14 @@ impl Subsystem {
     /// What the device has done by now: the health log of every controller tells it, whichever host asked for it.
     pub const fn note_counters(&mut self, counters: HealthCounters) {
         self.counters = counters;
+    }
+
+    /// Everything countable by now, for the next command of this connection, which
+    /// [asks for it](saker_nvme::vendor_specific::asks_for_counters).
+    pub fn note_counted(&mut self, connection: ConnectionId, counted: Vec<Counter>) {
+        if let Some(association) = self.association(connection) {
+            association.note_counted(counted);
+        }
     }
 
     /// An I/O command of a connected queue has failed, here or in the device: for the error log of its controller.

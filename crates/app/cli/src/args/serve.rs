@@ -50,6 +50,21 @@ pub struct ServeArgs {
     /// Poll instead of sleeping: lower latency for a core's time
     #[arg(long, visible_alias = "poll")]
     pub busy_poll: bool,
+    /// Tell metrics over HTTP at this address, for Prometheus; anybody who reaches it may read them
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub metrics: Option<SocketAddr>,
+    /// What the log on standard error has: off, error, warn, info, debug, or levels by module [default: info; error with --quiet]
+    #[arg(long, value_name = "LEVELS")]
+    pub log: Option<String>,
+    /// Lines of the log as text or as JSON [default: text]
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
+    pub log_format: Option<String>,
+    /// Log commands that take this many milliseconds or more; 0: none [default: 1000]
+    #[arg(long, value_name = "MS")]
+    pub slow_ms: Option<u64>,
+    /// No log but errors, as --quiet asks
+    #[arg(skip)]
+    pub quiet: bool,
     /// The device of the variable SAKER_DEVICE, if nothing else is named
     #[arg(skip)]
     pub device: Option<String>,

@@ -12,7 +12,7 @@ use crate::report::Serving;
 /// `Usage` for a configuration that makes no sense, `Failed` otherwise.
 pub fn run(args: &ServeArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
     let device = cx.streams.device.clone().filter(|url| !url.is_empty());
-    let args = &ServeArgs { device, ..args.clone() };
+    let args = &ServeArgs { device, quiet: cx.global.quiet, ..args.clone() };
     let mut written = Ok(());
     serve::serve(args, &mut |serving| written = announce(serving, cx))?;
     written.map(|()| Exit::Good)
@@ -23,11 +23,13 @@ fn announce(serving: &Serving, cx: &mut Context<'_, '_>) -> Result<(), CliError>
     if cx.global.json {
         cx.document("saker.serve.v1", serving)?;
     } else {
+        let metrics: String = serving.metrics.iter().map(|url| format!("metrics {url}\n")).collect();
         for address in &serving.addresses {
             for subsystem in &serving.subsystems {
                 cx.print(format!("serving tcp://{address}/{subsystem}\n"))?;
             }
         }
+        cx.print(metrics)?;
     }
     cx.streams.output.flush().map_err(CliError::Output)
 }

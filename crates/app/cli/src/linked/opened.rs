@@ -11,6 +11,7 @@ use saker::{
 use saker_host::{HostError, KvError};
 use serde_json::{Value, json};
 
+use crate::counted;
 use crate::error::CliError;
 use crate::store::{Answer, GoesOn, Range, Read, Step, Store, Visit};
 
@@ -223,7 +224,15 @@ impl Opened {
             "groups": groups(&mut self.kv),
             "long_keys": if self.kv.has_long_keys_by_pointer() { "by pointer" } else { "in envelopes of the host's" },
         });
-        let mut info = described(head, self.kv.stats());
+        let stats = self.kv.stats();
+        let is_here = stats.is_some();
+        let mut info = described(head, stats);
+        if let Some(told) = self.kv.counters().map_err(host)? {
+            info["life"] = counted::of_life(&told);
+            if !is_here {
+                info["counters"] = counted::all(&told);
+            }
+        }
         if let Some(told) = self.kv.write_control().map_err(host)? {
             info["writes"] = writes(&told);
         }

@@ -1,6 +1,7 @@
 //! A target as `saker serve` runs it.
 
-use saker_tcp::{ConfigError, ServeError, Served, Server, ServerConfig, StopSignal};
+use saker_tcp::config::slow_after;
+use saker_tcp::{ConfigError, LogFormat, ServeError, Served, Server, ServerConfig, StopSignal};
 
 use crate::args::serve::ServeArgs;
 use crate::error::CliError;
@@ -12,12 +13,14 @@ use crate::report::Serving;
 /// `Usage` for a configuration that makes no sense, `Failed` otherwise.
 pub fn serve(args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), CliError> {
     let config = configuration(args)?;
+    super::log::begin(&config.log)?;
     let stop =
         StopSignal::new().map_err(|error| CliError::failed(error.to_string(), "see the system's limits"))?;
     let server = Server::start(config).map_err(|error| failed(&error))?;
     ready(&Serving {
         addresses: server.addresses().iter().map(ToString::to_string).collect(),
         subsystems: server.names().to_vec(),
+        metrics: server.metrics_address().map(|address| format!("http://{address}/metrics")),
     });
     stop.wait();
     server.stop().map_err(|error| failed(&error))
@@ -59,11 +62,30 @@ fn configuration(args: &ServeArgs) -> Result<ServerConfig, CliError> {
     }
     hosts_stated |= args.allow_any_host || !args.allow_host.is_empty();
     config.busy_poll |= args.busy_poll;
+    tell_of(&mut config, args);
     if let Some(bytes) = args.connections_memory_max {
         config.connections_memory_max = usize::try_from(bytes).unwrap_or(usize::MAX);
     }
     config.check(hosts_stated).map_err(|error| usage(&error))?;
     Ok(config)
+}
+
+/// What the log has.
+fn tell_of(config: &mut ServerConfig, args: &ServeArgs) {
+    if let Some(filter) = &args.log {
+        config.log.filter.clone_from(filter);
+    } else if args.quiet {
+        config.log.filter = "error".into();
+    }
+    match args.log_format.as_deref() {
+        Some("json") => config.log.format = LogFormat::Json,
+        Some(_) => config.log.format = LogFormat::Text,
+        None => {}
+    }
+    config.metrics = args.metrics.or(config.metrics);
+    if let Some(ms) = args.slow_ms {
+        config.slow = slow_after(ms);
+    }
 }
 
 fn add_options(url: &mut String, args: &ServeArgs) {

@@ -1,9 +1,11 @@
 //! What connections and subsystems say to each other.
 
 use saker_nvme::fabrics::{Connect, ConnectData};
+use saker_nvme::vendor_specific::Counter;
 use saker_nvme_tcp::target::Command;
 use saker_target::{Access, Answer, Bound, ConnectionId, Refusal};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
 
 use super::Guest;
 use crate::memory::Seat;
@@ -23,6 +25,8 @@ pub(crate) enum Request {
     Closed(ConnectionId, Seat),
     /// Namespaces are reached by a port as well as this from now on.
     Access(u16, Access),
+    /// Tell everything that is counted.
+    Counters(oneshot::Sender<Vec<Counter>>),
     /// The server stops.
     Stop,
 }

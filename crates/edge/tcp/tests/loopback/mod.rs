@@ -3,6 +3,7 @@
 mod blocks;
 mod capacity;
 mod commands;
+mod counters;
 mod flood;
 mod format;
 mod groups;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use saker_nvme::kv::{self, StoreOptions};
 use saker_nvme::{Key, Sqe};
+use saker_sim::Instant;
 use saker_target::{Answer, Hosts, IoCommand, Kind, Subsystem, SubsystemConfig};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::super::{Engine, Flight, Peer, Purpose, entry};
+use super::super::{Engine, Flight, Peer, Purpose, Watch, entry};
 use crate::connection::messages::Reply;
 use crate::local::Local;
 use crate::memory::Memory;
@@ -36,7 +37,12 @@ fn rig() -> Rig {
         kind: Kind::Nvm,
         controllers_max: 1,
     };
-    let engine = Engine::new(Subsystem::new(config).expect("names that fit"), Some(local), false);
+    let engine = Engine::new(
+        Subsystem::new(config).expect("names that fit"),
+        Some(local),
+        false,
+        Watch::new(Arc::default(), None),
+    );
     Rig { engine, memory: Memory::new(64 << 20, 10), replies: Vec::new() }
 }
 
@@ -64,7 +70,10 @@ impl Rig {
 
     fn ask(&mut self, id: u64, token: u16, command: IoCommand) {
         let entry = entry(&Sqe::new(command.sqe.opcode, 1));
-        self.engine.enqueue(Flight { connection: id, token, purpose: Purpose::Io, entry }, command);
+        self.engine.enqueue(
+            Flight { connection: id, token, purpose: Purpose::Io, entry, asked: Instant::ZERO },
+            command,
+        );
     }
 
     fn lose(&mut self, id: u64) {
