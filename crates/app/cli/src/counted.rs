@@ -15,7 +15,9 @@ pub fn all(counters: &[Counter]) -> Value {
                 enter(&mut told, &["commands", class.name(), command, status.as_str()], counter.value);
             }
             CounterOf::Command { .. } => {}
-            CounterOf::Device if counter.nsid == 0 => enter(&mut told, &[counter.name.as_ref()], counter.value),
+            CounterOf::Device if counter.nsid == 0 => {
+                enter(&mut told, &[counter.name.as_ref()], counter.value)
+            }
             CounterOf::Device => {
                 let namespace = format!("namespace_{}", counter.nsid);
                 enter(&mut told, &[namespace.as_str(), counter.name.as_ref()], counter.value);

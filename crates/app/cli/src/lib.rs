@@ -31,5 +31,11 @@ pub use error::CliError;
 pub use run::{run, run_on};
 pub use store::{Answer, ListOrder, OpenStore, Store};
 
+/// The command line as its parser knows it, for manual pages and completions.
+#[cfg(feature = "pages")]
+pub fn command() -> clap::Command {
+    <args::Cli as clap::CommandFactory>::command()
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! What does the work: where the crates of the program are joined in.
 
+pub mod backup;
 pub mod blocks;
 pub mod comparison;
 pub mod conform;
@@ -9,5 +10,6 @@ mod log;
 pub mod looked;
 pub mod opened;
 pub mod salvage;
+mod scrubs;
 pub mod serve;
 mod ycsb;

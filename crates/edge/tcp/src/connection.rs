@@ -11,7 +11,6 @@ mod shared;
 use std::cell::RefCell;
 use std::io::{ErrorKind, IoSlice};
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,9 +18,9 @@ use bytes::BufMut;
 use saker::panics::ends_process;
 use saker_nvme::Status;
 use saker_nvme::fabrics::{self, Connect, ConnectData, FabricsCommand, nqn_of};
-use saker_nvme_tcp::Target;
 use saker_nvme_tcp::target::Command;
-use saker_target::{Bound, ConnectionId, Refusal};
+use saker_nvme_tcp::{Target, TargetLimits};
+use saker_target::{AUTH_BYTES_MAX, Bound, ConnectionId, Refusal};
 use tokio::io::{Interest, Ready};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -97,8 +96,10 @@ struct Core {
     told_to_stop: bool,
     /// Nothing more is read; the socket closes when everything is sent.
     is_closing: bool,
-    /// By when a queue must be connected.
+    /// By when a queue must be connected and have authenticated.
     deadline: Instant,
+    /// Whether it is connected, and has authenticated if it has to.
+    is_admitted: bool,
     /// By when a host must have taken the last words: one that does not read would keep the connection for ever.
     over_by: Option<Instant>,
     permits: Permits,
@@ -122,7 +123,7 @@ pub(crate) async fn serve_stranger(
     ends_process.at_work();
     let (replies, received) = unbounded_channel();
     let seat = shared.memory.seat(id);
-    let mut target = Target::new(shared.config.limits);
+    let mut target = Target::new(strangers_limits(&shared.config.limits));
     target.allow(seat.allowed());
     let core = Core {
         id,
@@ -137,6 +138,7 @@ pub(crate) async fn serve_stranger(
         stopping,
         told_to_stop: false,
         is_closing: false,
+        is_admitted: false,
         deadline: Instant::now() + shared.config.handshake_timeout,
         over_by: None,
         permits,
@@ -146,6 +148,11 @@ pub(crate) async fn serve_stranger(
     let mut connection = Connection { stream, core };
     let ended = connection.run().await;
     connection.move_or_finish(ended).await;
+}
+
+/// Who has not been admitted has nothing to say that does not fit a capsule.
+fn strangers_limits(limits: &TargetLimits) -> TargetLimits {
+    TargetLimits { transfer_max: limits.transfer_max.min(AUTH_BYTES_MAX), ..*limits }
 }
 
 /// Serves it on the thread of its subsystem.
@@ -163,7 +170,6 @@ pub(crate) async fn serve_guest(guest: Guest) {
 impl Connection {
     /// Until it ends, and why; or until it has to move.
     async fn run(&mut self) -> Ended {
-        let mut late = pin!(sleep_until(self.core.deadline));
         loop {
             self.core.settle();
             if let Err(error) = self.write() {
@@ -176,6 +182,7 @@ impl Connection {
             }
             let interest = self.core.interest();
             let is_connected = matches!(self.core.state, State::Connected(_));
+            let is_late = !self.core.is_admitted;
             let over_by = self.core.over_by();
             tokio::select! {
                 reply = self.core.received.recv() => match reply {
@@ -196,7 +203,7 @@ impl Connection {
                 () = self.core.seat.drive(), if self.core.seat.waits() => {}
                 () = self.core.seat.cut() => return Ended::Memory,
                 () = sleep_until(over_by.unwrap_or(self.core.deadline)), if over_by.is_some() => return Ended::Unread,
-                () = &mut late, if !is_connected => return Ended::Late,
+                () = sleep_until(self.core.deadline), if is_late => return Ended::Late,
                 () = self.core.permits.cut() => return Ended::Cut,
                 _ = self.core.stopping.changed(), if !self.core.told_to_stop => self.core.stop(),
             }
@@ -410,6 +417,7 @@ impl Core {
                     self.target.complete(token, answer.status, answer.result, answer.data);
                 }
             }
+            Reply::Admitted => self.admit(),
             Reply::Close => self.is_closing = true,
         }
     }
@@ -420,15 +428,26 @@ impl Core {
         };
         match result {
             Ok(bound) => {
-                self.target.complete(token, Status::SUCCESS, u64::from(bound.cntlid), Vec::new());
+                self.target.complete(token, Status::SUCCESS, u64::from(bound.dw0()), Vec::new());
                 self.target.set_entries(bound.entries);
                 self.state = State::Connected(subsystem);
-                self.permits.connected();
+                if bound.must_authenticate {
+                    self.deadline = Instant::now() + self.shared.config.authentication_timeout;
+                } else {
+                    self.admit();
+                }
                 self.qid = Some(bound.qid);
                 self.tell_connected(bound);
             }
             Err(refusal) => self.refuse(token, refusal),
         }
+    }
+
+    /// A stranger no more.
+    fn admit(&mut self) {
+        self.is_admitted = true;
+        self.target.set_transfer_max(self.shared.config.limits.transfer_max);
+        self.permits.connected();
     }
 
     /// The server stops: what was asked is answered, nothing more is taken.

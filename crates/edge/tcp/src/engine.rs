@@ -1,6 +1,8 @@
 //! The thread of a subsystem: its controllers, its device, and the sockets of its hosts. So a command meets no other
 //! thread on its way to the device and back; a device that waits for its image holds up its own hosts only.
 
+mod authentication;
+mod checks;
 mod counted;
 mod iterators;
 mod leaving;
@@ -20,12 +22,13 @@ use saker_nvme::vendor_specific::{CommandClass, asks_for_counters};
 use saker_nvme::{NSID_ALL, Sqe, Status, admin, kv};
 use saker_nvme_tcp::target::Command;
 use saker_sim::Instant;
-use saker_target::{Answer, Bound, ConnectionId, IoCommand, Reaction, Subsystem, check_io};
+use saker_target::{Answer, ConnectionId, IoCommand, Reaction, Subsystem};
 use tokio::sync::mpsc::error::TryRecvError;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, WeakUnboundedSender};
 use tokio::task::{LocalSet, spawn_local, yield_now};
 use tokio::time::timeout;
 
+use crate::authenticator::Authenticator;
 use crate::connection;
 use crate::connection::messages::{Reply, Request};
 use crate::local::Local;
@@ -86,6 +89,9 @@ pub(crate) struct Engine {
     looked_at: Instant,
     is_written_through: bool,
     busy_poll: bool,
+    authenticator: Authenticator,
+    /// The way to here, for work that is done elsewhere.
+    requests: WeakUnboundedSender<Request>,
     watch: Watch,
     tally: Tally,
 }
@@ -97,11 +103,12 @@ const TICK: Duration = Duration::from_millis(100);
 pub(crate) fn start(
     subsystem: Subsystem,
     local: Option<Local>,
-    mut requests: UnboundedReceiver<Request>,
+    (to_here, mut requests): (WeakUnboundedSender<Request>, UnboundedReceiver<Request>),
     busy_poll: bool,
+    authenticator: Authenticator,
     watch: Watch,
 ) -> std::io::Result<JoinHandle<Result<(), Error>>> {
-    let mut engine = Engine::new(subsystem, local, busy_poll, watch);
+    let mut engine = Engine::new(subsystem, local, busy_poll, (authenticator, to_here), watch);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let thread = std::thread::Builder::new().name("saker-subsystem".into());
     thread.spawn(move || {
@@ -112,7 +119,13 @@ pub(crate) fn start(
 }
 
 impl Engine {
-    fn new(subsystem: Subsystem, local: Option<Local>, busy_poll: bool, watch: Watch) -> Self {
+    fn new(
+        subsystem: Subsystem,
+        local: Option<Local>,
+        busy_poll: bool,
+        (authenticator, requests): (Authenticator, WeakUnboundedSender<Request>),
+        watch: Watch,
+    ) -> Self {
         Self {
             subsystem,
             flights: vec![None; local.as_ref().map_or(0, |local| local.queue.slots())],
@@ -127,6 +140,8 @@ impl Engine {
             looked_at: Instant::ZERO,
             is_written_through: false,
             busy_poll,
+            authenticator,
+            requests,
             watch,
             tally: Tally::default(),
         }
@@ -187,6 +202,7 @@ impl Engine {
                 let now = self.now();
                 commands.into_iter().for_each(|command| self.command(id, command, now));
             }
+            Request::Worked(id, token, worked) => self.worked(id, token, worked),
             Request::Drain(id) => {
                 if let Some(peer) = self.peers.get_mut(&id) {
                     peer.is_draining = true;
@@ -198,6 +214,11 @@ impl Engine {
                 self.subsystem.set_access(port, access);
                 self.tell_events();
             }
+            Request::Hosts(hosts, policies) => {
+                self.subsystem.set_hosts(hosts, policies).into_iter().for_each(|id| self.close(id));
+            }
+            // Nobody waits any more if that fails.
+            Request::Pulse(told) => drop(told.send(())),
             // Who asked may have lost patience.
             Request::Counters(answer) => drop(answer.send(self.counters())),
             Request::Stop => {}
@@ -241,6 +262,9 @@ impl Engine {
 
     fn command(&mut self, id: ConnectionId, command: Command, now: Instant) {
         let Some(bound) = self.subsystem.bound(id) else { return };
+        if Subsystem::is_authentication(&command.sqe) {
+            return self.authenticate(id, &command);
+        }
         let Command { token, sqe, data, room } = command;
         if Subsystem::is_for_controller(bound, &sqe) {
             return self.for_controller(id, token, &sqe, now);
@@ -261,26 +285,6 @@ impl Engine {
                 );
             }
         }
-    }
-
-    fn checked(
-        &mut self,
-        bound: Bound,
-        sqe: &Sqe,
-        data: Vec<u8>,
-        room: u32,
-        now: Instant,
-    ) -> Result<IoCommand, Status> {
-        let facts = self.local.as_ref().map_or(&[][..], |local| &local.facts);
-        self.subsystem.admit_io(bound, sqe, facts, now)?;
-        check_io(sqe, data, room, facts)
-    }
-
-    /// An I/O command failed, here or in the device.
-    #[cold]
-    fn note_failure(&mut self, id: ConnectionId, (opcode, nsid, cid): (u8, u32, u16), status: Status) {
-        let facts = self.local.as_ref().map_or(&[][..], |local| &local.facts);
-        self.subsystem.io_failed(id, &Sqe::new(opcode, nsid).with_cid(cid), facts, status);
     }
 
     fn enqueue(&mut self, flight: Flight, command: IoCommand) {

@@ -13,10 +13,14 @@
 //! | `strangers` | sockets that have not connected a queue |
 //! | `memory`, `heap` | what all connections may hold together, and its way back to the system |
 //! | `engine`, `local` | the thread of a subsystem, its device |
+//! | `reload` | what of the configuration can change while it runs |
+//! | `authenticator` | the thread that computes for authentications |
+//! | `pulse`, `supervisor` | whether all threads go on, and what a service manager hears of it |
 //! | `logs` | what an operator is told |
 //! | `metrics` | what an operator's tools are told: the endpoint for Prometheus |
 #![deny(unsafe_code)]
 
+mod authenticator;
 pub mod config;
 mod connection;
 mod counts;
@@ -26,11 +30,16 @@ mod local;
 mod logs;
 mod memory;
 mod metrics;
+mod pulse;
+mod reload;
 pub mod server;
 mod stop;
 mod strangers;
+mod supervisor;
 
-pub use config::{ConfigError, LogConfig, LogFormat, Served, ServerConfig};
+pub use config::{ConfigError, HostRules, LogConfig, LogFormat, Served, ServerConfig};
+pub use pulse::Pulse;
 pub use saker_target::{Access, Hosts};
 pub use server::{ServeError, Server};
-pub use stop::StopSignal;
+pub use stop::{StopSignal, Word};
+pub use supervisor::{Supervisor, Watch};

@@ -1,6 +1,6 @@
 //! Listening, limits, start and stop.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,15 +9,16 @@ use std::time::Duration;
 
 use saker::panics::ends_process;
 use saker_nvme::fabrics::DISCOVERY_NQN;
-use saker_target::{Access, ConnectionId, Hosts, Kind, Portal, Subsystem, SubsystemConfig};
+use saker_target::{Access, ConnectionId, Hosts, Kind, Policies, Portal, Subsystem, SubsystemConfig};
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::timeout;
 
+use crate::authenticator::Authenticator;
 use crate::config::{ConfigError, Served, ServerConfig};
 use crate::connection::messages::Request;
 use crate::connection::{self, Shared};
@@ -28,6 +29,7 @@ use crate::local::Local;
 use crate::logs::{Limits, told};
 use crate::memory::{Memory, STANDSTILL};
 use crate::metrics::server::Endpoint;
+use crate::pulse::Pulse;
 use crate::strangers::{Permits, Strangers};
 
 /// Why a server cannot start, or did not end well. One line, with what to do.
@@ -71,9 +73,10 @@ pub struct Server {
     addresses: Vec<SocketAddr>,
     names: Vec<String>,
     stop: watch::Sender<bool>,
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     engines: Vec<EngineThread>,
     sockets: Option<JoinHandle<()>>,
+    sockets_runtime: Handle,
     metrics: Option<JoinHandle<()>>,
     metrics_address: Option<SocketAddr>,
 }
@@ -87,10 +90,16 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let listeners = listen(&runtime, &config)?;
         let addresses = listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
+        let authenticator = Authenticator::start()?;
         let limits = Arc::<Limits>::default();
         let endpoint = config.metrics.map(bind_metrics).transpose()?;
-        let mut starting =
-            Starting { subsystems: BTreeMap::new(), engines: Vec::new(), limits, slow: config.slow };
+        let mut starting = Starting {
+            subsystems: BTreeMap::new(),
+            engines: Vec::new(),
+            limits,
+            slow: config.slow,
+            authenticator,
+        };
         let names = starting.start_all(&config, &addresses)?;
         let memory = Memory::new(config.connections_memory_max, config.connections_max);
         addresses.iter().for_each(|address| tracing::info!(%address, subsystems = ?names, "serving"));
@@ -102,10 +111,21 @@ impl Server {
         let for_metrics = endpoint.map(|endpoint| endpoint.start(Arc::clone(&shared), stopping.clone()));
         let metrics = for_metrics.transpose()?;
         let thread = std::thread::Builder::new().name("saker-sockets".into());
-        let for_thread = Arc::clone(&shared);
+        let (for_thread, sockets_runtime) = (Arc::clone(&shared), runtime.handle().clone());
         let sockets = thread.spawn(move || runtime.block_on(accept_all(listeners, for_thread, stopping)))?;
         let engines = starting.engines;
-        Ok(Self { addresses, names, metrics_address, stop, shared, engines, sockets: Some(sockets), metrics })
+        let sockets = Some(sockets);
+        Ok(Self {
+            addresses,
+            names,
+            metrics_address,
+            stop,
+            shared,
+            engines,
+            sockets,
+            sockets_runtime,
+            metrics,
+        })
     }
 
     /// Where it listens; ports that were given as 0 are chosen now.
@@ -118,6 +138,12 @@ impl Server {
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// What it was started with.
+    #[must_use]
+    pub fn config(&self) -> &ServerConfig {
+        &self.shared.config
     }
 
     /// Where metrics are, if they are asked for; a port that was given as 0 is chosen now.
@@ -142,6 +168,13 @@ impl Server {
         // A subsystem that is gone has no hosts to tell.
         self.shared.subsystems.values().for_each(|s| drop(s.send(Request::Access(port, access))));
         true
+    }
+
+    /// What asks whether its threads go on.
+    #[must_use]
+    pub fn pulse(&self) -> Pulse {
+        let subsystems = self.shared.subsystems.values().cloned().collect();
+        Pulse { subsystems, sockets: self.sockets_runtime.clone() }
     }
 
     /// Answers what was asked, closes every connection, flushes and closes the devices.
@@ -190,16 +223,18 @@ fn bind_metrics(address: SocketAddr) -> Result<Endpoint, ServeError> {
 struct Starting {
     subsystems: BTreeMap<String, UnboundedSender<Request>>,
     engines: Vec<EngineThread>,
+    authenticator: Authenticator,
     limits: Arc<Limits>,
     slow: Option<Duration>,
 }
 
 impl Starting {
     fn start_all(&mut self, config: &ServerConfig, at: &[SocketAddr]) -> Result<Vec<String>, ServeError> {
-        let mut names = Vec::new();
+        let (mut names, policies) = (Vec::new(), config.policies()?);
         for served in &config.subsystems {
             let local = Local::open(&served.url, served.nqn.as_deref())?;
-            let described = describe(&local, served, &config.hosts);
+            let mut described = describe(&local, served, &config.hosts, &policies);
+            described.remote_ports = remote_ports(at);
             if self.subsystems.contains_key(&described.nqn) {
                 let what = format!("two subsystems have the name {}", described.nqn);
                 return Err(ConfigError::new(what, "give each its own nqn").into());
@@ -221,14 +256,15 @@ impl Starting {
         let nqn = described.nqn.clone();
         let (requests, received) = unbounded_channel();
         let subsystem = Subsystem::new(described)?;
+        let (ways, authenticator) = ((requests.downgrade(), received), self.authenticator.clone());
         let watch = Watch::new(Arc::clone(&self.limits), self.slow);
-        self.engines.push(engine::start(subsystem, local, received, busy_poll, watch)?);
+        self.engines.push(engine::start(subsystem, local, ways, busy_poll, authenticator, watch)?);
         self.subsystems.insert(nqn, requests);
         Ok(())
     }
 }
 
-fn describe(local: &Local, served: &Served, hosts: &Hosts) -> SubsystemConfig {
+fn describe(local: &Local, served: &Served, hosts: &Hosts, policies: &Policies) -> SubsystemConfig {
     let ([serial, model, firmware, own], volatile_write_cache) = local.identity();
     SubsystemConfig {
         nqn: served.nqn.clone().unwrap_or(own),
@@ -238,10 +274,17 @@ fn describe(local: &Local, served: &Served, hosts: &Hosts) -> SubsystemConfig {
         volatile_write_cache,
         vendor: local.vendor,
         hosts: hosts.clone(),
+        policies: policies.clone(),
         portals: Vec::new(),
         kind: Kind::Nvm,
         controllers_max: CONTROLLERS_MAX,
+        remote_ports: BTreeSet::new(),
     }
+}
+
+/// Those of addresses that other machines reach.
+fn remote_ports(at: &[SocketAddr]) -> BTreeSet<u16> {
+    (1..).zip(at).filter(|(_, address)| !address.ip().is_loopback()).map(|(port, _)| port).collect()
 }
 
 /// Anybody may ask what there is; connecting is another matter.
@@ -254,9 +297,11 @@ fn discovery(portals: Vec<Portal>) -> SubsystemConfig {
         volatile_write_cache: false,
         vendor: None,
         hosts: Hosts::Any,
+        policies: Policies::default(),
         portals,
         kind: Kind::Discovery,
         controllers_max: DISCOVERY_CONTROLLERS_MAX,
+        remote_ports: BTreeSet::new(),
     }
 }
 

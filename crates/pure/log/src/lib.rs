@@ -11,6 +11,7 @@ pub mod check;
 pub mod checkpoint;
 pub mod hold;
 pub mod log;
+mod parts;
 pub mod read;
 pub mod recover;
 pub mod reserve;

@@ -22,10 +22,20 @@ use crate::segment::SegmentState;
 use saker_segment_store::header::page_crc;
 use saker_segment_store::planted::{self, Fault};
 use saker_segment_store::{
-    Page, PageAddr, PageHeader, Reads, SegmentId, SegmentStore, SegmentView, SlotError, SlotId, SlotState,
-    SlotView, Step, Stream,
+    Order, Page, PageAddr, PageHeader, Reads, SegmentId, SegmentStore, SegmentView, SlotError, SlotId,
+    SlotState, SlotView, Step, Stream,
 };
 use std::collections::BTreeMap;
+
+/// How far something is that comes back after power-on, piece by piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Progress {
+    /// There is more to do: call again.
+    More,
+    /// It is there.
+    Finished,
+}
 
 /// Slots in use and what they say.
 type Slots = Vec<(SlotId, SlotView)>;
@@ -283,7 +293,7 @@ fn adopt_slot<M: SegmentStore>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotV
     }
     if blank {
         log.segment_mut(id).in_flight += 1;
-        m.program(v.addr, slot);
+        m.program(v.addr, slot, Order::Any);
     } else {
         // Torn: the page is spent, its content is in the slot until the segment is collected.
         log.segment_mut(id).evacuate = true;

@@ -7,6 +7,16 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tag(pub u64);
 
+/// When a program may begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// At any time: it may be done before others that were submitted earlier.
+    #[default]
+    Any,
+    /// When all programs that the owner submitted before it have ended. So where it is found, they are, too.
+    Behind,
+}
+
 /// An I/O that was submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Io {
@@ -130,7 +140,7 @@ pub trait SegmentStore {
     /// Segments the owner may hold in all.
     fn quota_segments(&self) -> u32;
     /// Starts programming a sealed slot to the page its control names.
-    fn program(&mut self, at: PageAddr, slot: SlotId) -> Tag;
+    fn program(&mut self, at: PageAddr, slot: SlotId, order: Order) -> Tag;
     /// Starts erasing; the segment is free again when that completes.
     fn erase(&mut self, segment: SegmentId) -> Tag;
     /// Starts a sync.

@@ -25,4 +25,5 @@ mod shards;
 mod stress;
 mod table;
 mod waits;
+mod workers;
 mod write_control;

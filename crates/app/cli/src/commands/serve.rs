@@ -3,7 +3,7 @@
 use crate::args::serve::ServeArgs;
 use crate::context::{Context, Exit};
 use crate::error::CliError;
-use crate::linked::serve;
+use crate::linked::serve::{self, Told};
 use crate::report::Serving;
 
 /// Serves until told to stop.
@@ -13,8 +13,17 @@ use crate::report::Serving;
 pub fn run(args: &ServeArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
     let device = cx.streams.device.clone().filter(|url| !url.is_empty());
     let args = &ServeArgs { device, quiet: cx.global.quiet, ..args.clone() };
+    if args.check_config {
+        serve::check(args)?;
+        cx.note("the configuration is sound");
+        cx.document_if_json("saker.serve.check.v1", &serde_json::json!({ "sound": true }))?;
+        return Ok(Exit::Good);
+    }
     let mut written = Ok(());
-    serve::serve(args, &mut |serving| written = announce(serving, cx))?;
+    serve::serve(args, &mut |told| match told {
+        Told::Ready(serving) => written = announce(serving, cx),
+        Told::Reloaded(text) => cx.note(text),
+    })?;
     written.map(|()| Exit::Good)
 }
 

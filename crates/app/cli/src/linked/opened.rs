@@ -139,7 +139,12 @@ fn host_advice(error: &HostError) -> &'static str {
         HostError::Kv(KvError::Full) => "delete keys, or make a larger device",
         HostError::Kv(KvError::Damaged) => "run `saker check` on the image",
         HostError::Kv(KvError::NotFound) => "see the keys with `saker list`",
-        HostError::Kv(KvError::WriteProtected) => "leave readonly out of the device's URL to write",
+        HostError::Kv(KvError::WriteProtected) => {
+            "to write, leave readonly out of the device's URL, or read_only out of the host's rules at the target"
+        }
+        HostError::Kv(KvError::Denied) => {
+            "allow it at the target: --allow-admin format (or settings), or admin = [\"format\"] in the host's rules"
+        }
         HostError::KeyLength(_) => "give a key of 1 to 255 bytes",
         HostError::NativeKeyLength(_) => "give a key of 1 to 16 bytes",
         HostError::ValueLength { .. } => "split the value over several keys",

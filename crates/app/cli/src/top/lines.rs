@@ -11,7 +11,18 @@ pub const HEAD_EVERY: u64 = 20;
 pub fn head() -> String {
     format!(
         "{:>10} {:>10} {:>12} {:>12} {:>7} {:>7} {:>7} {:>8} {:>6} {:>8} {:>7} {:>5}\n",
-        "reads/s", "writes/s", "read/s", "written/s", "p50 us", "p99 us", "queued", "waiting", "WAF", "stopped", "delayed", "full",
+        "reads/s",
+        "writes/s",
+        "read/s",
+        "written/s",
+        "p50 us",
+        "p99 us",
+        "queued",
+        "waiting",
+        "WAF",
+        "stopped",
+        "delayed",
+        "full",
     )
 }
 

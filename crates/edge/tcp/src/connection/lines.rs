@@ -8,7 +8,7 @@ use crate::logs::{Ended, told};
 impl Core {
     /// A queue is connected. That of admin commands stands for its host.
     pub(super) fn tell_connected(&self, bound: Bound) {
-        let Bound { cntlid, qid, entries } = bound;
+        let Bound { cntlid, qid, entries, .. } = bound;
         let limits = &self.shared.limits;
         let (id, peer, host) = (self.id, &self.peer, &self.host);
         if qid == 0 {

@@ -1,5 +1,7 @@
 //! Target and initiator over real sockets on the loopback interface, ports chosen by the system.
 
+mod authentication;
+mod backup;
 mod blocks;
 mod capacity;
 mod commands;

@@ -5,8 +5,8 @@ use crate::groups::Answers;
 use crate::kv::{KvError, Sink, Source, SourceError};
 use crate::scan::Pairs;
 use saker_segment_store::{
-    CellError, Geometry, Page, PageAddr, PageBuffer, PowerHistory, SegmentId, SegmentStore, SegmentView,
-    SlotId, Tag,
+    CellError, Geometry, Order, Page, PageAddr, PageBuffer, PowerHistory, SegmentId, SegmentStore,
+    SegmentView, SlotId, Tag,
 };
 use saker_sim::{Meter, Unit};
 
@@ -66,8 +66,8 @@ impl SegmentStore for Lent<'_> {
         self.0.allocate()
     }
 
-    fn program(&mut self, at: PageAddr, slot: SlotId) -> Tag {
-        self.0.program(at, slot)
+    fn program(&mut self, at: PageAddr, slot: SlotId, order: Order) -> Tag {
+        self.0.program(at, slot, order)
     }
 
     fn erase(&mut self, segment: SegmentId) -> Tag {
@@ -91,7 +91,7 @@ impl SegmentStore for Looked<'_> {
         unreachable!("it is only looked at")
     }
 
-    fn program(&mut self, _: PageAddr, _: SlotId) -> Tag {
+    fn program(&mut self, _: PageAddr, _: SlotId, _: Order) -> Tag {
         unreachable!("it is only looked at")
     }
 

@@ -3,8 +3,8 @@
 use crate::ordered::Ordered;
 use crate::ordered::layout::{Answered, Entry, Payload, Refusal, Told};
 use saker_engine::{
-    Background, Condition, Context, GroupError, GroupOp, Job, KvError, Pairs, Recover, Scan, Scanned,
-    Snapshot, Source, SourceError,
+    Background, Condition, Context, GroupError, GroupOp, Job, KvError, Pairs, Progress, Recover, Scan,
+    Scanned, Snapshot, Source, SourceError,
 };
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemCells, PowerCut};
@@ -66,10 +66,11 @@ pub struct Bench<S: Ordered> {
     /// Whether somebody else's I/O is on its way whenever there is background work.
     pub is_shared: bool,
     events: u64,
+    checked_at: u64,
 }
 
-/// Of the events one in so many is followed by a look at all that the store remembers.
-const CHECKED_EVERY: u64 = 31;
+/// Events between two looks at all that the store remembers, which take the longer the more pairs it has.
+const EVENTS_MIN: u64 = 31;
 
 /// What a check lists from a key in the middle: more than a block of a table has. The whole rest would take the square of
 /// the pairs.
@@ -97,6 +98,7 @@ impl<S: Ordered> Bench<S> {
             digests: true,
             is_shared: false,
             events: 0,
+            checked_at: 0,
         }
     }
 
@@ -105,13 +107,14 @@ impl<S: Ordered> Bench<S> {
             watch(self, &self.model);
         }
         self.events += 1;
-        if self.events.is_multiple_of(CHECKED_EVERY) {
+        if self.events >= self.checked_at + EVENTS_MIN.max(self.store.stats().pairs / 16) {
             self.assert_sound();
         }
     }
 
     /// Asserts that what the store remembers agrees with itself.
     pub fn assert_sound(&mut self) {
+        self.checked_at = self.events;
         let checked = self.store.check(&self.flash.view(OWNER, Class::Foreground));
         checked.unwrap_or_else(|e| panic!("after {} events: {e}", self.events));
     }
@@ -332,8 +335,8 @@ impl<S: Ordered> Bench<S> {
         let mut recovery = S::recovery(self.config, &self.flash.view(OWNER, Class::Foreground));
         loop {
             match recovery.step(&mut self.flash.view(OWNER, Class::Foreground)) {
-                Step::Done(Ok(true)) => break,
-                Step::Done(Ok(false)) => {}
+                Step::Done(Ok(Progress::Finished)) => break,
+                Step::Done(Ok(Progress::More)) => {}
                 Step::Done(Err(damage)) => panic!("{damage}"),
                 other => panic!("{other:?}"),
             }

@@ -2,7 +2,7 @@
 
 use saker_host::host_kv::{BlockDone, BlockQueue, BlockSegments};
 use saker_nvme::Status;
-use saker_segment_store::{Page, PageAddr, PageHeader, SegmentId, SegmentStore, Stream};
+use saker_segment_store::{Order, Page, PageAddr, PageHeader, SegmentId, SegmentStore, Stream};
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -103,7 +103,7 @@ fn program(m: &mut BlockSegments, byte: u8) {
     m.page_buffer_mut().data_mut(slot).fill(byte);
     m.page_buffer_mut().publish(slot, used_bytes);
     m.page_buffer_mut().seal(slot, false);
-    m.program(AT, slot);
+    m.program(AT, slot, Order::Any);
     m.poll();
     m.page_buffer_mut().release(slot);
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use saker_nvme::kv::{self, StoreOptions};
 use saker_nvme::{Key, Sqe};
 use saker_sim::Instant;
-use saker_target::{Answer, Hosts, IoCommand, Kind, Subsystem, SubsystemConfig};
+use saker_target::{Answer, Hosts, IoCommand, Kind, Policies, Subsystem, SubsystemConfig};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::super::{Engine, Flight, Peer, Purpose, Watch, entry};
+use crate::authenticator::Authenticator;
 use crate::connection::messages::Reply;
 use crate::local::Local;
 use crate::memory::Memory;
@@ -33,14 +34,18 @@ fn rig() -> Rig {
         volatile_write_cache: false,
         vendor: None,
         hosts: Hosts::Any,
+        policies: Policies::default(),
         portals: Vec::new(),
         kind: Kind::Nvm,
         controllers_max: 1,
+        remote_ports: Default::default(),
     };
+    let ways = (Authenticator::start().expect("a thread"), unbounded_channel().0.downgrade());
     let engine = Engine::new(
         Subsystem::new(config).expect("names that fit"),
         Some(local),
         false,
+        ways,
         Watch::new(Arc::default(), None),
     );
     Rig { engine, memory: Memory::new(64 << 20, 10), replies: Vec::new() }

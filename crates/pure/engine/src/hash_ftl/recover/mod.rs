@@ -14,6 +14,7 @@
     )
 )]
 
+mod groups;
 mod levels;
 mod settle;
 mod winners;
@@ -25,7 +26,7 @@ use super::walk::Walked;
 use super::{HashFtl, HashFtlConfig};
 use saker_engine_api::Recover;
 use saker_log::page_of;
-use saker_log::recover::{Damage, LogImage, Recovered, scan_page, survey};
+use saker_log::recover::{Damage, LogImage, Progress, Recovered, scan_page, survey};
 use saker_segment_store::{Completion, Page, PageAddr, PageHeader, Reads, SegmentStore, Step, Stream, ready};
 use winners::{Displaced, Winner, Winners};
 
@@ -66,6 +67,8 @@ pub struct Recovery {
     written: Vec<Option<Box<Written>>>,
     /// Hash indexes that a pair was displaced from.
     passed: Vec<u64>,
+    /// The group whose records are being read, or the last one.
+    group: groups::Group,
     /// The highest level of a table that doubles of which something was found.
     level: u32,
 }
@@ -83,6 +86,7 @@ impl Recovery {
             displaced: Vec::new(),
             written: vec![None; sections],
             passed: Vec::new(),
+            group: groups::Group::default(),
             level: 0,
             phase: Phase::Survey,
             store,
@@ -94,10 +98,10 @@ impl Recovery {
         mut left: Vec<Recovered>,
         mut page: u32,
         m: &M,
-    ) -> Step<Result<bool, Damage>> {
+    ) -> Step<Result<Progress, Damage>> {
         let Some(segment) = left.last().copied() else {
             self.phase = Phase::Judge(0);
-            return Step::Done(Ok(false));
+            return Step::Done(Ok(Progress::More));
         };
         let geometry = self.store.log.geometry();
         let window_at = |page| -> Reads {
@@ -107,7 +111,7 @@ impl Recovery {
         if window.is_empty() {
             left.pop();
             self.phase = Phase::Scan(left, 0);
-            return Step::Done(Ok(false));
+            return Step::Done(Ok(Progress::More));
         }
         if window.iter().any(|at| matches!(page_of(&self.store.log, m, *at), Page::Absent)) {
             self.phase = Phase::Scan(left, page);
@@ -131,12 +135,12 @@ impl Recovery {
                 }
                 other => {
                     self.phase = Phase::Scan(left, page);
-                    return other.map(|_| Ok(false));
+                    return other.map(|_| Ok(Progress::More));
                 }
             }
         }
         self.phase = Phase::Scan(left, page);
-        Step::Done(Ok(false))
+        Step::Done(Ok(Progress::More))
     }
 
     /// What flash has of a section by itself.
@@ -153,7 +157,16 @@ impl Recovery {
             Ok(records) => records,
             Err(damage) => return Step::Done(Err(damage)),
         };
+        let mut groups = ready!(self.groups_among(&records, m)).into_iter();
         for r in &records {
+            if r.head.kind == Kind::Group {
+                self.group = groups.next().unwrap_or_default();
+            }
+            if r.head.kind == Kind::Group || r.head.in_group && !self.group.covers(r) {
+                self.store.version = self.store.version.max(r.head.version + 1);
+                self.store.validity.found_dead(r.slot, r.grain, r.grains);
+                continue;
+            }
             if let Step::Done(Ok(key)) = self.store.key_at(r.grain, m)
                 && let Some(home) = self.store.probe.home(&key)
                 && self.store.probe.slot(home, 0) != r.slot
@@ -228,7 +241,7 @@ fn is_pair(winner: Winner) -> bool {
 impl Recover for Recovery {
     type Engine = HashFtl;
 
-    fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<Progress, Damage>> {
         match std::mem::replace(&mut self.phase, Phase::Over) {
             Phase::Survey => {
                 self.phase = Phase::Survey;
@@ -241,9 +254,9 @@ impl Recover for Recovery {
             Phase::Scan(left, page) => return self.scan(left, page, m),
             Phase::Judge(next) => self.judge_some(next),
             Phase::Settle(next) => self.settle_some(next),
-            Phase::Over => return Step::Done(Ok(true)),
+            Phase::Over => return Step::Done(Ok(Progress::Finished)),
         }
-        Step::Done(Ok(false))
+        Step::Done(Ok(Progress::More))
     }
 
     fn completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {

@@ -3,7 +3,8 @@
 use super::erases::Erase;
 use super::{BlockSegments, OOB_BYTES, Request, bytes_of};
 use saker_segment_store::{
-    Geometry, Page, PageAddr, PageBuffer, PowerHistory, SegmentId, SegmentStore, SegmentView, SlotId, Tag,
+    Geometry, Order, Page, PageAddr, PageBuffer, PowerHistory, SegmentId, SegmentStore, SegmentView, SlotId,
+    Tag,
 };
 
 impl SegmentStore for BlockSegments {
@@ -52,7 +53,8 @@ impl SegmentStore for BlockSegments {
         self.geometry.segments
     }
 
-    fn program(&mut self, at: PageAddr, slot: SlotId) -> Tag {
+    /// Whatever the order: nothing that needs one comes from a store at the host.
+    fn program(&mut self, at: PageAddr, slot: SlotId, _: Order) -> Tag {
         let tag = self.tag();
         if let Some(written) = self.written.get_mut(self.geometry.segment_of(at).0 as usize) {
             *written = (*written).max(self.geometry.index_of(at) + 1);

@@ -5,7 +5,9 @@ use super::expected::{Expected, value};
 use super::{PAGE_BYTES, Rig, SEGMENT_PAGES, Subject, key, medium, nobody, subjects, writes};
 use saker_engine::{EngineKind, KvError};
 use saker_host::host_kv::{Answer, BlockQueue, BlockSegments, Op};
-use saker_segment_store::{CellError, Io, Page, PageAddr, PageHeader, SegmentId, SegmentStore, Stream};
+use saker_segment_store::{
+    CellError, Io, Order, Page, PageAddr, PageHeader, SegmentId, SegmentStore, Stream,
+};
 
 fn subject() -> Subject {
     Subject::all_of(EngineKind::HASH_STORE)[0]
@@ -46,7 +48,7 @@ fn program(m: &mut BlockSegments, disk: &Disk, at: PageAddr, sequence: u64) {
     m.page_buffer_mut().data_mut(slot).fill(sequence as u8);
     m.page_buffer_mut().publish(slot, used_bytes);
     m.page_buffer_mut().seal(slot, true);
-    m.program(at, slot);
+    m.program(at, slot, Order::Any);
     settle(m, disk);
     m.page_buffer_mut().release(slot);
 }
