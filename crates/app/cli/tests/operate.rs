@@ -154,10 +154,10 @@ fn a_panic_is_in_the_log_as_everything_else() {
 
 #[test]
 fn slow_commands_and_levels_are_as_asked() {
-    let target =
-        Target::start(&["--url", &format!("{DEVICE}&timing=real"), "--slow-ms", "1", "--log", "warn"]);
+    let slow = "mem:?profile=saker-low&size=256MiB&timing=real";
+    let target = Target::start(&["--url", slow, "--slow-ms", "1", "--log", "warn"]);
     let mut kv = Kv::open(&target.url).unwrap();
-    (0..300_u32).for_each(|n| kv.put(&n.to_le_bytes(), &[1; 4_000]).unwrap());
+    kv.put(b"large", &vec![1; 1_500_000]).unwrap();
     kv.close().unwrap();
     let log = target.end("-TERM");
     assert!(
