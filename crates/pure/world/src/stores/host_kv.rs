@@ -10,7 +10,7 @@ use crate::result::{Job, ReadPath, RunResult};
 use saker_assembly::Build;
 use saker_engine::{Job as EngineJob, JobKind};
 use saker_host::host_kv::{self, Answer, BlockCacheStats, HostKv, Work as Metered};
-use saker_host::{CacheStats, HostError};
+use saker_host::{CacheStats, Driver as _, HostError};
 use saker_sim::{Activity, CpuMeter, CpuPrices, Duration, Instant, earliest};
 use saker_store::{
     BackgroundJob, Completed, Completions, Doorbells, Drain, JobId, KvStore, Lane, Order, Outcome, Prices,
