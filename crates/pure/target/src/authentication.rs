@@ -6,14 +6,12 @@
 use std::sync::Arc;
 
 use saker_auth::{Controller, Names, Outcome, Randomness, Work, Worked};
+use saker_nvme::Status;
 use saker_nvme::fabrics::dhchap::MESSAGE_BYTES_MAX;
-use saker_nvme::fabrics::{self, AuthCommand, AuthDirection, FabricsCommand, fctype};
-use saker_nvme::{Sqe, Status};
-use saker_sim::Instant;
+use saker_nvme::fabrics::{AuthCommand, AuthDirection};
 
+use crate::Answer;
 use crate::policy::HostPolicy;
-use crate::subsystem::Subsystem;
-use crate::{Answer, ConnectionId};
 
 /// Bytes of the longest message that is taken or given: hosts offer 4 KiB (torvalds/linux, drivers/nvme/host/auth.c,
 /// CHAP_BUF_SIZE).
@@ -29,7 +27,7 @@ pub enum AuthReaction {
     Admit(Answer),
     /// It completes, then the connection ends: authentication has failed.
     CompleteAndClose(Answer),
-    /// It completes with what [`Subsystem::authentication_worked`] says about the work once it is done.
+    /// It completes with what [`Subsystem::authentication_worked`](crate::Subsystem::authentication_worked) says about the work once it is done.
     Work(Work),
 }
 
@@ -57,7 +55,8 @@ impl QueueAuth {
         }
     }
 
-    fn message(
+    /// A message of the host, or its wish for one.
+    pub fn message(
         &mut self,
         command: AuthCommand,
         data: &[u8],
@@ -81,7 +80,8 @@ impl QueueAuth {
         self.react(outcome)
     }
 
-    fn worked(&mut self, worked: Worked) -> AuthReaction {
+    /// The work of a message is done.
+    pub fn worked(&mut self, worked: Worked) -> AuthReaction {
         self.is_at_work = false;
         let outcome = self.controller.finish(worked);
         self.react(outcome)
@@ -115,57 +115,5 @@ impl QueueAuth {
         }
         message.resize(self.room as usize, 0);
         Ok(Answer { data: message, ..Answer::result(0) })
-    }
-}
-
-impl Subsystem {
-    /// Whether the command goes to [`Subsystem::authenticate`].
-    #[must_use]
-    pub fn is_authentication(sqe: &Sqe) -> bool {
-        sqe.opcode == fabrics::OPCODE && matches!(sqe.fctype(), fctype::AUTH_SEND | fctype::AUTH_RECEIVE)
-    }
-
-    /// Authentication Send with its data, or Authentication Receive with room for `room` bytes.
-    pub fn authenticate(
-        &mut self,
-        connection: ConnectionId,
-        sqe: &Sqe,
-        (data, room): (&[u8], u32),
-        randomness: &Randomness,
-        now: Instant,
-    ) -> AuthReaction {
-        self.hear(connection, now);
-        let Some(auth) = self.auth_of(connection) else {
-            // Of a host that need not authenticate.
-            return AuthReaction::Complete(Answer::status(Status::INVALID_OPCODE));
-        };
-        let reaction = match FabricsCommand::decode(sqe) {
-            Ok(FabricsCommand::Authenticate(command)) => auth.message(command, data, room, randomness),
-            Ok(_) => AuthReaction::Complete(Answer::status(Status::INVALID_FIELD)),
-            Err(status) => AuthReaction::Complete(Answer::status(status)),
-        };
-        self.follow(connection, &reaction);
-        reaction
-    }
-
-    /// The work of [`AuthReaction::Work`] is done; `None` if the connection is gone.
-    pub fn authentication_worked(
-        &mut self,
-        connection: ConnectionId,
-        worked: Worked,
-        now: Instant,
-    ) -> Option<AuthReaction> {
-        self.hear(connection, now);
-        let reaction = self.auth_of(connection)?.worked(worked);
-        self.follow(connection, &reaction);
-        Some(reaction)
-    }
-
-    fn follow(&mut self, connection: ConnectionId, reaction: &AuthReaction) {
-        match reaction {
-            AuthReaction::Admit(_) => self.bar(connection, false),
-            AuthReaction::CompleteAndClose(_) => self.bar(connection, true),
-            AuthReaction::Complete(_) | AuthReaction::Work(_) => {}
-        }
     }
 }

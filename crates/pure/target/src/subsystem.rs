@@ -1,5 +1,6 @@
 //! Which hosts and queues are connected to a subsystem.
 
+mod authenticate;
 mod hosts;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -352,8 +353,8 @@ impl Subsystem {
     /// Checks whether an I/O command may use the namespace, and notes that the host lives.
     ///
     /// # Errors
-    /// 191h before the queue has authenticated, 0Ch before the controller is ready, 302h where this way is closed, 0Bh for a namespace of a command set that is not enabled
-    /// or that does not exist for the host, 20h for a write of a host that may only read.
+    /// 191h before the queue has authenticated, 0Ch before the controller is ready, 302h where this way is closed, 0Bh for a namespace of
+    /// a command set that is not enabled or that does not exist for the host, 20h for a write of a host that may only read.
     pub fn admit_io(
         &mut self,
         bound: Bound,
