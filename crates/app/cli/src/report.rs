@@ -314,4 +314,7 @@ pub struct Serving {
     pub addresses: Vec<String>,
     /// Subsystems.
     pub subsystems: Vec<String>,
+    /// Addresses Redis clients connect to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redis: Vec<String>,
 }

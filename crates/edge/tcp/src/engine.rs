@@ -23,8 +23,9 @@ use tokio::time::timeout;
 
 use crate::connection;
 use crate::connection::messages::{Reply, Request};
-use crate::local::Local;
+use crate::local::{Local, Opened};
 use crate::memory::Seat;
+use crate::redis::Redis;
 use iterators::Iterators;
 
 /// What a command in flight is for.
@@ -85,16 +86,23 @@ const TICK: Duration = Duration::from_millis(100);
 /// Starts the thread. It ends with [`Request::Stop`] or when nobody can ask any more.
 pub(crate) fn start(
     subsystem: Subsystem,
-    local: Option<Local>,
+    opened: Option<Opened>,
     mut requests: UnboundedReceiver<Request>,
     busy_poll: bool,
 ) -> std::io::Result<JoinHandle<Result<(), Error>>> {
-    let mut engine = Engine::new(subsystem, local, busy_poll);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let thread = std::thread::Builder::new().name("saker-subsystem".into());
     thread.spawn(move || {
         let _ends_process = ends_process("subsystem");
-        LocalSet::new().block_on(&runtime, engine.run(&mut requests));
+        let (local, redis) = opened.map(Opened::settle).unzip();
+        let mut engine = Engine::new(subsystem, local, busy_poll);
+        let tasks = LocalSet::new();
+        if let Some(Redis { front, listener }) = redis.flatten() {
+            tasks.spawn_local(front.listen(listener));
+        }
+        tasks.block_on(&runtime, engine.run(&mut requests));
+        // With them goes what they share of the device.
+        drop(tasks);
         engine.finish()
     })
 }
@@ -122,6 +130,7 @@ impl Engine {
         while self.take_requests(requests).await {
             self.submit_waiting();
             self.drive();
+            self.tell_formatted();
             self.send_answers();
             self.look_at_timers();
         }
@@ -154,8 +163,9 @@ impl Engine {
     /// How long to sleep: background work of a device that keeps time has its own deadline.
     fn patience(&self) -> Duration {
         let Some(local) = &self.local else { return TICK };
-        let until = |at: Instant| Duration::from_nanos(at.since(local.clocked.now().min(at)).as_nanos());
-        local.clocked.next_deadline().map_or(TICK, until).min(TICK)
+        let clocked = &local.shared().clocked;
+        let until = |at: Instant| Duration::from_nanos(at.since(clocked.now().min(at)).as_nanos());
+        clocked.next_deadline().map_or(TICK, until).min(TICK)
     }
 
     fn now(&self) -> Instant {
@@ -319,6 +329,18 @@ impl Engine {
         self.tell_events();
     }
 
+    /// Redis clients have formatted namespaces, which hosts have to be told of.
+    fn tell_formatted(&mut self) {
+        let Some(local) = &self.local else { return };
+        let formatted = std::mem::take(&mut local.shared().formatted);
+        for nsid in &formatted {
+            self.subsystem.was_formatted(*nsid);
+        }
+        if !formatted.is_empty() {
+            self.tell_events();
+        }
+    }
+
     fn tell_events(&mut self) {
         for (connection, token, answer) in self.subsystem.events() {
             self.answer(connection, token, answer);
@@ -365,7 +387,7 @@ impl Engine {
         if self.in_flight > 0 {
             local.queue.ring();
         }
-        local.clocked.drive();
+        local.shared().clocked.drive();
         loop {
             let Some(local) = &mut self.local else { return };
             let Some(done) = local.queue.poll(taken) else { return };

@@ -13,6 +13,7 @@
 //! | `strangers` | sockets that have not connected a queue |
 //! | `memory`, `heap` | what all connections may hold together, and its way back to the system |
 //! | `engine`, `local` | the thread of a subsystem, its device |
+//! | `redis` | a namespace for Redis clients, by [`saker_redis`] on that thread |
 #![deny(unsafe_code)]
 
 pub mod config;
@@ -21,11 +22,12 @@ mod engine;
 mod heap;
 mod local;
 mod memory;
+mod redis;
 pub mod server;
 mod stop;
 mod strangers;
 
-pub use config::{ConfigError, Served, ServerConfig};
+pub use config::{ConfigError, RedisConfig, Served, ServerConfig};
 pub use saker_target::{Access, Hosts};
 pub use server::{ServeError, Server};
 pub use stop::StopSignal;

@@ -1,9 +1,12 @@
 //! The device of a subsystem and this thread's end of it.
 
+use std::cell::{RefCell, RefMut};
+use std::net::SocketAddr;
+use std::rc::Rc;
 use std::time::Instant as Clock;
 
 use saker::url::DeviceUrl;
-use saker::{AnyDevice, Error, build_device, close_device};
+use saker::{AnyDevice, EngineKind, Error, build_device, close_device};
 use saker_device::controller::{HealthCounters, NamespaceFacts};
 use saker_host::connect::KvQueueOptions;
 use saker_host::kv_queue::Returned;
@@ -16,6 +19,10 @@ use saker_nvme::vendor_specific::{Capabilities, Methods};
 use saker_nvme::{Sqe, Status};
 use saker_sim::{Duration, Instant};
 use saker_target::IoCommand;
+
+use crate::config::Served;
+use crate::redis::{self, Redis, RedisQueue};
+use crate::server::ServeError;
 
 /// Commands that the device has at once; more wait in the subsystem's thread.
 const DEPTH: u16 = 1024;
@@ -33,6 +40,19 @@ impl Clocked {
         self.base + Duration::from_nanos(self.begun.elapsed().as_nanos() as u64)
     }
 
+    /// The namespaces as they are now.
+    pub fn facts(&mut self) -> Vec<NamespaceFacts> {
+        self.device.facts()
+    }
+
+    /// Pairs of a namespace, where its engine counts them.
+    pub fn pairs(&mut self, nsid: u32) -> Option<u64> {
+        let stats = self.device.stats();
+        let of_namespace = stats.namespaces.iter().find(|ns| ns.nsid == nsid)?;
+        let kind = EngineKind::ALL.iter().find(|kind| kind.name() == of_namespace.engine)?;
+        kind.counts_pairs().then_some(of_namespace.store.pairs)
+    }
+
     /// When a device that keeps time has something to do; nothing for others.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.device.next_deadline()
@@ -46,38 +66,63 @@ impl Driver for Clocked {
     }
 }
 
-/// The device, its admin queue, and the queue pair that takes all I/O.
+/// The device and its admin queue, which the subsystem and its Redis clients share.
 #[derive(Debug)]
-pub(crate) struct Local {
+pub(crate) struct Shared {
     pub clocked: Clocked,
     connection: Connection,
-    pub queue: KvQueue,
+    /// Namespaces that Redis clients have formatted, which hosts have not been told of.
+    pub formatted: Vec<u32>,
+}
+
+/// A device that is open, on its way to the thread of its subsystem.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    clocked: Clocked,
+    connection: Connection,
+    queue: KvQueue,
+    redis: Option<RedisQueue>,
     /// Log page C0h for hosts that share no memory with the device: groups.
     pub vendor: Option<Capabilities>,
+    facts: Vec<NamespaceFacts>,
+}
+
+/// The device on its thread, and the queue pair that takes all I/O of hosts.
+#[derive(Debug)]
+pub(crate) struct Local {
+    shared: Rc<RefCell<Shared>>,
+    pub queue: KvQueue,
     /// The namespaces as last looked at: their sizes in use change, their shapes do not.
     pub facts: Vec<NamespaceFacts>,
 }
 
-impl Local {
-    /// Opens the device of a URL, to be served under `nqn` if there is one.
-    pub fn open(url: &str, nqn: Option<&str>) -> Result<Self, Error> {
-        let mut url = DeviceUrl::parse(url)?;
-        (url.depth, url.nqn) = (DEPTH, nqn.map(str::to_owned));
+impl Opened {
+    /// Opens the device of a served URL.
+    pub fn open(served: &Served) -> Result<Self, ServeError> {
+        let mut url = DeviceUrl::parse(&served.url).map_err(Error::from)?;
+        let has_redis = served.redis.is_some();
+        url.depth = DEPTH + if has_redis { redis::DEPTH } else { 0 };
+        url.nqn.clone_from(&served.nqn);
         let (device, host, _) = build_device(&url)?;
         if let Some((nsid, what)) = device.damage().into_iter().next() {
-            return Err(Error::Damaged { nsid, what });
+            return Err(Error::Damaged { nsid, what }.into());
         }
         let port =
             Port { space: host.space, registers: host.registers, doorbells: host.doorbells, bar: host.bar };
         let base = device.now();
         let mut clocked = Clocked { device, begun: Clock::now(), base };
-        let mut connection = Connection::connect(port, &mut clocked, ConnectOptions::default())?;
+        let io_queues = if has_redis { 2 } else { 1 };
+        let options = ConnectOptions { io_queues, ..ConnectOptions::default() };
+        let mut connection = Connection::connect(port, &mut clocked, options).map_err(Error::from)?;
         let options = KvQueueOptions { entries: u32::from(DEPTH) + 1, slots: DEPTH };
-        let queue = connection.create_kv_queue(&mut clocked, 1, options)?;
-        let available = connection.transfer_methods(&mut clocked, u32::from(DEPTH) + 1)?;
+        let queue = connection.create_kv_queue(&mut clocked, 1, options).map_err(Error::from)?;
+        let available =
+            connection.transfer_methods(&mut clocked, u32::from(DEPTH) + 1).map_err(Error::from)?;
         let vendor = on_the_network(&available);
         let facts = clocked.device.facts();
-        Ok(Self { clocked, connection, queue, vendor, facts })
+        let redis = served.redis.as_ref();
+        let redis = redis.map(|redis| RedisQueue::create(redis, &mut connection, &mut clocked, &facts));
+        Ok(Self { clocked, connection, queue, redis: redis.transpose()?, vendor, facts })
     }
 
     /// Serial number, model, firmware revision, SUBNQN, and whether the write cache is volatile.
@@ -90,14 +135,40 @@ impl Local {
         ([text(&c.sn), text(&c.mn), text(&c.fr), text(&c.subnqn)], c.vwc & 1 != 0)
     }
 
+    /// Where it listens for Redis clients, if it does.
+    pub fn redis_address(&self) -> Option<SocketAddr> {
+        self.redis.as_ref().map(RedisQueue::address)
+    }
+
+    /// To be called on the thread of the subsystem: the device there, and its Redis clients.
+    pub fn settle(self) -> (Local, Option<Redis>) {
+        let Self { clocked, connection, queue, redis, facts, .. } = self;
+        let shared = Rc::new(RefCell::new(Shared { clocked, connection, formatted: Vec::new() }));
+        let redis = redis.map(|redis| redis.front(Rc::clone(&shared) as _));
+        (Local { shared, queue, facts }, redis)
+    }
+}
+
+impl Local {
+    /// The device and its admin queue. Nobody else may be at it meanwhile.
+    pub fn shared(&self) -> RefMut<'_, Shared> {
+        self.shared.borrow_mut()
+    }
+
     /// Looks at the namespaces again.
     pub fn refresh_facts(&mut self) {
-        self.facts = self.clocked.device.facts();
+        let facts = self.shared().clocked.device.facts();
+        self.facts = facts;
     }
 
     /// What the device has done for all hosts.
     pub fn health(&self) -> HealthCounters {
-        self.clocked.device.health()
+        self.shared().clocked.device.health()
+    }
+
+    /// Executes an admin command without data.
+    pub fn admin(&self, sqe: Sqe) -> (Status, u64) {
+        self.shared().admin(sqe)
     }
 
     /// Submits a command; the doorbell is the caller's. Returns its slot.
@@ -122,33 +193,43 @@ impl Local {
         ticket.map(|ticket| ticket.slot()).map_err(|error| (error, command))
     }
 
-    /// Executes an admin command without data.
-    pub fn admin(&mut self, sqe: Sqe) -> (Status, u64) {
-        match self.connection.execute_admin(&mut self.clocked, sqe) {
-            Ok(cqe) => (Status::SUCCESS, cqe.result()),
-            Err(HostError::Status(status)) => (status, 0),
-            Err(HostError::Kv(error)) => (error.status(), 0),
-            Err(_) => (Status::INTERNAL_ERROR, 0),
-        }
-    }
-
     /// Flushes and closes the device. No command may be in flight.
     pub fn close(mut self) -> Result<(), Error> {
         let flush =
             self.queue.raw(Sqe::new(saker_nvme::kv::opcode::FLUSH, saker_nvme::NSID_ALL), RawData::Untouched);
         let flushed = flush.map_err(HostError::Submit).and_then(|_| self.wait());
-        close_device(self.clocked.device)?;
+        // Redis clients have gone before.
+        let shared =
+            Rc::into_inner(self.shared).unwrap_or_else(|| unreachable!("somebody shares the device"));
+        close_device(shared.into_inner().clocked.device)?;
         Ok(flushed?)
     }
 
     fn wait(&mut self) -> Result<(), HostError> {
         self.queue.ring();
         loop {
-            self.clocked.drive();
+            self.shared().clocked.drive();
             if let Some(done) = self.queue.poll(|done| done.status) {
                 let status = done?;
                 return if status.is_success() { Ok(()) } else { Err(status.into()) };
             }
+        }
+    }
+}
+
+impl Shared {
+    /// Deletes all pairs of a namespace.
+    pub fn format(&mut self, nsid: u32) -> Result<(), HostError> {
+        self.connection.format(&mut self.clocked, nsid)
+    }
+
+    /// Executes an admin command without data.
+    fn admin(&mut self, sqe: Sqe) -> (Status, u64) {
+        match self.connection.execute_admin(&mut self.clocked, sqe) {
+            Ok(cqe) => (Status::SUCCESS, cqe.result()),
+            Err(HostError::Status(status)) => (status, 0),
+            Err(HostError::Kv(error)) => (error.status(), 0),
+            Err(_) => (Status::INTERNAL_ERROR, 0),
         }
     }
 }

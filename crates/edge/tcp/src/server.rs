@@ -23,7 +23,7 @@ use crate::connection::messages::Request;
 use crate::connection::{self, Shared};
 use crate::engine;
 use crate::heap::Heap;
-use crate::local::Local;
+use crate::local::Opened;
 use crate::memory::{Memory, STANDSTILL};
 use crate::strangers::{Permits, Strangers};
 
@@ -66,6 +66,7 @@ type EngineThread = JoinHandle<Result<(), saker::Error>>;
 #[derive(Debug)]
 pub struct Server {
     addresses: Vec<SocketAddr>,
+    redis: Vec<SocketAddr>,
     names: Vec<String>,
     stop: watch::Sender<bool>,
     shared: Arc<Shared>,
@@ -82,21 +83,29 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let listeners = listen(&runtime, &config)?;
         let addresses = listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
-        let mut starting = Starting { subsystems: BTreeMap::new(), engines: Vec::new() };
+        let mut starting = Starting { subsystems: BTreeMap::new(), engines: Vec::new(), redis: Vec::new() };
         let names = starting.start_all(&config, &addresses)?;
         let memory = Memory::new(config.connections_memory_max, config.connections_max);
-        let shared = Arc::new(Shared { config, memory, subsystems: starting.subsystems });
+        let subsystems = std::mem::take(&mut starting.subsystems);
+        let shared = Arc::new(Shared { config, memory, subsystems });
         let (stop, stopping) = watch::channel(false);
         let thread = std::thread::Builder::new().name("saker-sockets".into());
         let for_thread = Arc::clone(&shared);
         let sockets = thread.spawn(move || runtime.block_on(accept_all(listeners, for_thread, stopping)))?;
-        Ok(Self { addresses, names, stop, shared, engines: starting.engines, sockets: Some(sockets) })
+        let Starting { engines, redis, .. } = starting;
+        Ok(Self { addresses, redis, names, stop, shared, engines, sockets: Some(sockets) })
     }
 
     /// Where it listens; ports that were given as 0 are chosen now.
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// Where it listens for Redis clients.
+    #[must_use]
+    pub fn redis_addresses(&self) -> &[SocketAddr] {
+        &self.redis
     }
 
     /// The SUBNQNs it serves.
@@ -163,20 +172,22 @@ fn listen(runtime: &Runtime, config: &ServerConfig) -> Result<Vec<TcpListener>, 
 struct Starting {
     subsystems: BTreeMap<String, UnboundedSender<Request>>,
     engines: Vec<EngineThread>,
+    redis: Vec<SocketAddr>,
 }
 
 impl Starting {
     fn start_all(&mut self, config: &ServerConfig, at: &[SocketAddr]) -> Result<Vec<String>, ServeError> {
         let mut names = Vec::new();
         for served in &config.subsystems {
-            let local = Local::open(&served.url, served.nqn.as_deref())?;
-            let described = describe(&local, served, &config.hosts);
+            let opened = Opened::open(served)?;
+            let described = describe(&opened, served, &config.hosts);
             if self.subsystems.contains_key(&described.nqn) {
                 let what = format!("two subsystems have the name {}", described.nqn);
                 return Err(ConfigError::new(what, "give each its own nqn").into());
             }
             names.push(described.nqn.clone());
-            self.start(described, Some(local), config.busy_poll)?;
+            self.redis.extend(opened.redis_address());
+            self.start(described, Some(opened), config.busy_poll)?;
         }
         let discovery = discovery(portals(&names, at));
         self.start(discovery, None, false)?;
@@ -186,27 +197,27 @@ impl Starting {
     fn start(
         &mut self,
         described: SubsystemConfig,
-        local: Option<Local>,
+        opened: Option<Opened>,
         busy_poll: bool,
     ) -> Result<(), ServeError> {
         let nqn = described.nqn.clone();
         let (requests, received) = unbounded_channel();
         let subsystem = Subsystem::new(described)?;
-        self.engines.push(engine::start(subsystem, local, received, busy_poll)?);
+        self.engines.push(engine::start(subsystem, opened, received, busy_poll)?);
         self.subsystems.insert(nqn, requests);
         Ok(())
     }
 }
 
-fn describe(local: &Local, served: &Served, hosts: &Hosts) -> SubsystemConfig {
-    let ([serial, model, firmware, own], volatile_write_cache) = local.identity();
+fn describe(opened: &Opened, served: &Served, hosts: &Hosts) -> SubsystemConfig {
+    let ([serial, model, firmware, own], volatile_write_cache) = opened.identity();
     SubsystemConfig {
         nqn: served.nqn.clone().unwrap_or(own),
         serial,
         model,
         firmware,
         volatile_write_cache,
-        vendor: local.vendor,
+        vendor: opened.vendor,
         hosts: hosts.clone(),
         portals: Vec::new(),
         kind: Kind::Nvm,

@@ -3,6 +3,7 @@
 mod examples;
 mod format_kill;
 mod loopback;
+mod redis;
 mod transfer_kill;
 #[path = "../../saker/tests/support/transfers.rs"]
 mod transfers;

@@ -1,0 +1,9 @@
+//! Redis clients over real sockets: alone, with each other, beside NVMe/TCP hosts.
+
+mod client;
+mod commands;
+mod crowd;
+mod engines;
+mod errors;
+mod scans;
+mod shared;
