@@ -1,5 +1,5 @@
 //! Stock Linux kernels against `saker serve`, in QEMU: `interop/run`, a test for each kernel. And SPDK: `interop/spdk`,
-//! where the variable `SAKER_SPDK` names its source tree.
+//! where the variable `SAKER_SPDK` names its source tree. And Redis's clients: `interop/redis`, in the soak.
 //!
 //! Tests that cannot run here are counted as ignored, unless the variable `SAKER_INTEROP` is `require`. libtest decides
 //! before a test runs whether it is ignored; so this program speaks its language without it.
@@ -9,10 +9,14 @@ use std::process::{Command, ExitCode};
 
 /// Name of the test, script and what it is given behind the program (of kernels Debian's meta package), and whether
 /// `require` requires it.
-const HOSTS: [(&str, &str, &[&str], bool); 3] = [
+const HOSTS: [(&str, &str, &[&str], bool); 7] = [
     ("linux_6_1", "run", &["linux-image-cloud-amd64"], true),
     ("linux_6_12", "run", &["linux-image-6.12-cloud-amd64"], false),
     ("spdk", "spdk", &[], false),
+    ("redis_benchmark", "redis", &["benchmark"], false),
+    ("redis_cli", "redis", &["cli"], false),
+    ("redis_py", "redis", &["python"], false),
+    ("redis_node", "redis", &["node"], false),
 ];
 
 /// Exit code of the scripts where something is missing.

@@ -4,4 +4,5 @@ mod binary;
 mod e2e;
 mod experiments;
 mod hostfs;
+mod redis;
 mod serve;

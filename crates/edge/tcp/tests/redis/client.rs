@@ -4,8 +4,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use saker_tcp::{RedisConfig, Server, ServerConfig};
-
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
@@ -32,25 +30,7 @@ pub struct Redis {
     reader: BufReader<TcpStream>,
 }
 
-/// A server of one device for Redis clients, with what `set` changes.
-pub fn serve_with(url: &str, set: impl FnOnce(&mut RedisConfig)) -> Server {
-    let mut config = ServerConfig::new(url);
-    config.listen = vec!["127.0.0.1:0".parse().expect("an address")];
-    let mut redis = RedisConfig::new("127.0.0.1:0".parse().expect("an address"));
-    set(&mut redis);
-    config.subsystems[0].redis = Some(redis);
-    Server::start(config).expect("the server starts")
-}
-
-pub fn serve(url: &str) -> Server {
-    serve_with(url, |_| {})
-}
-
 impl Redis {
-    pub fn to(server: &Server) -> Self {
-        Self::connect(server.redis_addresses()[0])
-    }
-
     pub fn connect(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).expect("the server listens");
         stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
@@ -58,7 +38,11 @@ impl Redis {
     }
 
     pub fn write(&mut self, bytes: &[u8]) {
-        self.reader.get_mut().write_all(bytes).expect("written");
+        self.try_write(bytes).expect("written");
+    }
+
+    pub fn try_write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.reader.get_mut().write_all(bytes)
     }
 
     /// Sends a command without waiting.

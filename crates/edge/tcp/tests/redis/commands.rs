@@ -1,13 +1,14 @@
 //! Each command, and how connections begin and end.
 
-use super::client::{Redis, Reply, bulk, error, ok, serve, serve_with};
+use super::client::{Reply, bulk, error, ok};
+use super::server::{connect, serve, serve_with};
 
 const DEVICE: &str = "mem:?size=64MiB&profile=tiny";
 
 #[test]
 fn pairs() {
     let server = serve(DEVICE);
-    let mut redis = Redis::to(&server);
+    let mut redis = connect(&server);
     let talk: [(&str, Reply); 29] = [
         ("GET k", Reply::Null),
         ("SET k v", ok()),
@@ -47,7 +48,7 @@ fn pairs() {
 #[test]
 fn a_pipeline_is_answered_in_its_order() {
     let server = serve(DEVICE);
-    let mut redis = Redis::to(&server);
+    let mut redis = connect(&server);
     let lines = [
         "SET a 1",
         "GET a",
@@ -76,7 +77,7 @@ fn a_pipeline_is_answered_in_its_order() {
 #[test]
 fn keys_and_values_of_every_length() {
     let server = serve("mem:?size=512MiB");
-    let mut redis = Redis::to(&server);
+    let mut redis = connect(&server);
     let lengths = [0, 1, 100, 4095, 4096, 4097, 70_000, 1 << 20, 2 << 20];
     for key_bytes in [1, 15, 16, 17, 254, 255] {
         for (n, value_bytes) in lengths.into_iter().enumerate() {
@@ -108,7 +109,7 @@ fn keys_and_values_of_every_length() {
 #[test]
 fn about_connection_and_server() {
     let server = serve(DEVICE);
-    let mut redis = Redis::to(&server);
+    let mut redis = connect(&server);
     assert_eq!(redis.line("PING"), Reply::Simple("PONG".into()));
     redis.write(b"ping hello\r\n");
     assert_eq!(redis.read(), bulk("hello"));
@@ -153,7 +154,7 @@ fn whoever_does_not_know_the_password_gets_nothing() {
     let file = dir.path().join("password");
     std::fs::write(&file, "open sesame\nignored\n").expect("written");
     let server = serve_with(DEVICE, |redis| redis.password_file = Some(file));
-    let mut redis = Redis::to(&server);
+    let mut redis = connect(&server);
     for line in ["GET k", "SET k v", "INFO", "PING", "FLUSHDB", "CLIENT LIST", "COMMAND"] {
         assert!(error(&redis.line(line)).starts_with("NOAUTH"), "{line}");
     }
@@ -169,11 +170,11 @@ fn whoever_does_not_know_the_password_gets_nothing() {
     let hello = redis.ask(&[b"HELLO", b"3", b"AUTH", b"default", b"open sesame"]);
     assert!(matches!(hello, Reply::Map(_)));
     // AUTH and what follows may come together.
-    let mut other = Redis::to(&server);
+    let mut other = connect(&server);
     other.send(&[b"AUTH", b"open sesame"]);
     other.send(&[b"SET", b"k", &[b'y'; 20_000]]);
     assert_eq!([other.read(), other.read()], [ok(), ok()]);
-    let mut open = Redis::to(&serve(DEVICE));
+    let mut open = connect(&serve(DEVICE));
     assert!(error(&open.line("AUTH x")).starts_with("ERR AUTH was called"));
 }
 
@@ -181,7 +182,7 @@ fn whoever_does_not_know_the_password_gets_nothing() {
 fn bytes_that_are_no_commands_are_told_and_close_the_connection() {
     let server = serve(DEVICE);
     for bytes in [&b"*1\r\n:3\r\n"[..], b"*x\r\n", b"*1\r\n$-5\r\n", b"*1\r\n$1\r\nabc\r\n"] {
-        let mut redis = Redis::to(&server);
+        let mut redis = connect(&server);
         redis.send(&[b"SET", b"k", b"v"]);
         redis.write(bytes);
         assert_eq!(redis.read(), ok(), "what came before is answered");

@@ -2,7 +2,8 @@
 
 use saker_testing::tier;
 
-use super::client::{Redis, Reply, command, ok, serve, serve_with};
+use super::client::{Redis, Reply, command, ok};
+use super::server::{connect, serve, serve_with};
 
 /// Bytes of memory of this process that are there now.
 fn resident() -> usize {
@@ -14,10 +15,10 @@ fn resident() -> usize {
 #[test]
 fn who_asks_and_does_not_read_is_not_served_further() {
     let server = serve("mem:?size=512MiB");
-    let mut redis = Redis::to(&server);
+    let mut redis = connect(&server);
     assert_eq!(redis.ask(&[b"SET", b"big", &vec![1; 1 << 20]]), ok());
     let before = resident();
-    let mut greedy = Redis::to(&server);
+    let mut greedy = connect(&server);
     let gets = tier(300, 2000);
     for _ in 0..gets {
         greedy.send(&[b"GET", b"big"]);
@@ -36,7 +37,7 @@ fn who_asks_and_does_not_read_is_not_served_further() {
 fn half_a_gigabyte_that_is_announced_takes_no_memory() {
     let server = serve("mem:?size=64MiB&profile=tiny");
     let before = resident();
-    let mut clients: Vec<Redis> = (0..50).map(|_| Redis::to(&server)).collect();
+    let mut clients: Vec<Redis> = (0..50).map(|_| connect(&server)).collect();
     let piece = vec![0; 1 << 20];
     for client in &mut clients {
         client.write(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$536870912\r\n");
@@ -44,19 +45,19 @@ fn half_a_gigabyte_that_is_announced_takes_no_memory() {
     }
     let grown = resident().saturating_sub(before);
     assert!(grown < 64 << 20, "{grown} bytes");
-    assert_eq!(Redis::to(&server).line("EXISTS k"), Reply::Integer(0));
+    assert_eq!(connect(&server).line("EXISTS k"), Reply::Integer(0));
 }
 
 #[test]
 fn together_they_hold_what_they_may_and_the_largest_goes() {
     let server = serve_with("mem:?size=64MiB&profile=tiny", |redis| redis.memory_max = Some(16 << 20));
-    let mut small = Redis::to(&server);
+    let mut small = connect(&server);
     let half = command(&[b"SET", b"k", &vec![1; 2 << 20]]);
     let half = &half[..half.len() - 2];
-    let mut clients: Vec<Redis> = (0..20).map(|_| Redis::to(&server)).collect();
+    let mut clients: Vec<Redis> = (0..20).map(|_| connect(&server)).collect();
     for client in &mut clients {
         // The server may have closed it already.
-        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| client.write(half)));
+        let _ = client.try_write(half);
         assert_eq!(small.line("PING"), Reply::Simple("PONG".into()));
     }
     let Reply::Bulk(info) = small.line("INFO stats") else { panic!("a text") };
@@ -69,14 +70,14 @@ fn together_they_hold_what_they_may_and_the_largest_goes() {
 #[test]
 fn there_are_so_many_places() {
     let server = serve_with("mem:?size=64MiB&profile=tiny", |redis| redis.clients_max = Some(3));
-    let mut clients: Vec<Redis> = (0..3).map(|_| Redis::to(&server)).collect();
+    let mut clients: Vec<Redis> = (0..3).map(|_| connect(&server)).collect();
     clients.iter_mut().for_each(|client| assert_eq!(client.line("PING"), Reply::Simple("PONG".into())));
-    let mut fourth = Redis::to(&server);
+    let mut fourth = connect(&server);
     assert!(matches!(fourth.read(), Reply::Error(text) if text.contains("max number of clients")));
     drop(clients.pop());
     let served = (0..100).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(10));
-        let mut client = Redis::to(&server);
+        let mut client = connect(&server);
         client.send(&[b"PING"]);
         client.try_read().is_ok_and(|answer| answer == Reply::Simple("PONG".into()))
     });

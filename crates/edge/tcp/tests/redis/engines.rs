@@ -6,7 +6,8 @@ use saker::{EngineKind, ImagePlan, Kv};
 use saker_sim::seed::{Rng, Seed};
 use saker_testing::{seeds, tier};
 
-use super::client::{Redis, Reply, error, ok, serve};
+use super::client::{Redis, Reply, error, ok};
+use super::server::{connect, serve};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -105,7 +106,7 @@ fn histories_of_pipelines_end_as_the_model_says() {
             let (mut rng, mut model) = (Seed(seed).child("redis").rng(), Model::new());
             for _ in 0..2 {
                 let server = serve(&device);
-                let mut redis = Redis::to(&server);
+                let mut redis = connect(&server);
                 history(&mut redis, &mut rng, &mut model, transactions);
                 if !transactions {
                     let why = redis.line("MSET a 1 b 2");

@@ -2,12 +2,13 @@
 
 use saker::ImagePlan;
 
-use super::client::{Redis, Reply, error, ok, serve};
+use super::client::{Reply, error, ok};
+use super::server::{connect, serve};
 
 #[test]
 fn a_full_device_is_out_of_memory_and_reads_go_on() {
     let server = serve("mem:?size=4MiB&profile=tiny");
-    let mut redis = Redis::to(&server);
+    let mut redis = connect(&server);
     let value = vec![7; 4000];
     let mut stored = 0_u32;
     let refused = loop {
@@ -38,7 +39,7 @@ fn a_device_that_is_only_read_is_read_only() {
     kv.put(b"k", b"v").expect("stored");
     kv.close().expect("closed");
     let server = serve(&format!("file:{}?readonly", path.display()));
-    let mut redis = Redis::to(&server);
+    let mut redis = connect(&server);
     assert_eq!(redis.line("GET k"), Reply::Bulk(b"v".to_vec()));
     for line in ["SET k w", "SET k w XX", "SET k w GET", "MSET a 1 b 2", "DEL k", "FLUSHDB"] {
         assert!(error(&redis.line(line)).starts_with("READONLY "), "{line}: {:?}", redis.line(line));
@@ -49,7 +50,7 @@ fn a_device_that_is_only_read_is_read_only() {
 #[test]
 fn an_answer_that_is_too_long_is_an_error_and_the_next_command_works() {
     let server = serve("mem:?size=512MiB");
-    let mut redis = Redis::to(&server);
+    let mut redis = connect(&server);
     assert_eq!(redis.ask(&[b"SET", b"big", &vec![1; 2 << 20]]), ok());
     let many: Vec<&[u8]> = std::iter::once(&b"MGET"[..]).chain([&b"big"[..]; 40]).collect();
     assert!(error(&redis.ask(&many)).contains("too long"));

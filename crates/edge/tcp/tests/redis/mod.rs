@@ -6,4 +6,5 @@ mod crowd;
 mod engines;
 mod errors;
 mod scans;
+mod server;
 mod shared;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use saker::EngineKind;
 
-use super::client::{Redis, Reply, error, ok, serve};
+use super::client::{Redis, Reply, error, ok};
+use super::server::{connect, serve};
 
 /// One step: where to go on, and its keys.
 fn step(redis: &mut Redis, cursor: &[u8], options: &[&[u8]]) -> (Vec<u8>, Vec<Vec<u8>>) {
@@ -31,7 +32,7 @@ fn name(n: u32) -> Vec<u8> {
 fn keys_that_stay_are_found_whatever_comes_and_goes() {
     for engine in EngineKind::ALL {
         let server = serve(&format!("mem:?size=32MiB&profile=tiny&engine={}", engine.name()));
-        let (mut redis, mut other) = (Redis::to(&server), Redis::to(&server));
+        let (mut redis, mut other) = (connect(&server), connect(&server));
         (0..300).for_each(|n| assert_eq!(redis.ask(&[b"SET", &name(n), b"v"]), ok()));
         let (mut cursor, mut found, mut steps) = (b"0".to_vec(), BTreeSet::new(), 0);
         loop {
@@ -57,7 +58,7 @@ fn keys_that_stay_are_found_whatever_comes_and_goes() {
 #[test]
 fn patterns_and_counts() {
     let server = serve("mem:?size=64MiB&profile=tiny");
-    let mut redis = Redis::to(&server);
+    let mut redis = connect(&server);
     assert_eq!(step(&mut redis, b"0", &[]), (b"0".to_vec(), Vec::new()));
     (0..50).for_each(|n| assert_eq!(redis.ask(&[b"SET", &name(n), b"v"]), ok()));
     let (cursor, keys) = step(&mut redis, b"0", &[b"COUNT", b"1000", b"MATCH", b"key:of:*:4?"]);

@@ -5,14 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use saker::{EngineKind, Kv};
 use saker_testing::tier;
 
-use super::client::{Redis, Reply, bulk, ok, serve};
+use super::client::{Redis, Reply, bulk, ok};
+use super::server::{connect, serve};
 use crate::loopback::support::{open, url};
 
 #[test]
 fn each_sees_what_the_other_has_written() {
     for engine in EngineKind::ALL {
         let server = serve(&format!("mem:?size=32MiB&profile=tiny&engine={}", engine.name()));
-        let (mut redis, mut kv) = (Redis::to(&server), open(&server, ""));
+        let (mut redis, mut kv) = (connect(&server), open(&server, ""));
         for key in ["short", "a key of more than sixteen bytes"] {
             assert_eq!(redis.ask(&[b"SET", key.as_bytes(), b"one"]), ok());
             assert_eq!(kv.get(key.as_bytes()).expect("read").as_deref(), Some(&b"one"[..]), "{engine:?}");
