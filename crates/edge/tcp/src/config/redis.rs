@@ -76,3 +76,60 @@ impl RedisConfig {
         Ok(Some(line.to_vec()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::ServerConfig;
+    use super::*;
+
+    fn redis(address: &str) -> RedisConfig {
+        RedisConfig::new(address.parse().expect("an address"))
+    }
+
+    #[test]
+    fn the_file_of_the_documentation_is_sound() {
+        let text = include_str!("../../../../../docs/redis.md");
+        let example = text.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+        let (config, stated) = ServerConfig::parse(example.expect("there is one")).expect("sound");
+        assert_eq!(config.check(stated), Ok(()));
+        let redis = config.subsystems[0].redis.as_ref().expect("it is about that");
+        assert_eq!(redis.listen.port(), 6379);
+        assert!(text.contains("connections at most, 10,000") && text.contains("together, 256 MiB"));
+        assert_eq!((CLIENTS_MAX, MEMORY_MAX), (10_000, 256 << 20));
+    }
+
+    #[test]
+    fn other_machines_need_a_password() {
+        assert_eq!(redis("127.0.0.1:6379").check(), Ok(()));
+        assert!(
+            redis("0.0.0.0:6379")
+                .check()
+                .is_err_and(|error| error.to_string().contains("--resp-password-file"))
+        );
+        let known = RedisConfig { password_file: Some("file".into()), ..redis("0.0.0.0:6379") };
+        assert_eq!(known.check(), Ok(()));
+        assert!(known.settings().is_err(), "there is no such file");
+    }
+
+    #[test]
+    fn limits_that_serve_nobody_are_refused() {
+        let none = RedisConfig { clients_max: Some(0), ..redis("127.0.0.1:1") };
+        let little = RedisConfig { memory_max: Some(MEMORY_MIN - 1), ..redis("127.0.0.1:1") };
+        assert!(none.check().is_err() && little.check().is_err());
+    }
+
+    #[test]
+    fn a_password_is_the_first_line() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("password");
+        let password = |text: &str| {
+            std::fs::write(&path, text).expect("written");
+            RedisConfig { password_file: Some(path.clone()), ..redis("127.0.0.1:1") }
+                .settings()
+                .map(|s| s.password)
+        };
+        assert_eq!(password("open sesame\r\nmore"), Ok(Some(b"open sesame".to_vec())));
+        assert_eq!(password("x"), Ok(Some(b"x".to_vec())));
+        assert!(password("\nx").is_err() && password("").is_err());
+    }
+}
