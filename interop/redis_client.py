@@ -1,11 +1,13 @@
 """redis-py, as its users call it, on a port of `saker serve --resp`."""
 
+import resource
+import socket
 import sys
 import threading
 
 import redis
 
-PORT = int(sys.argv[1])
+PORT, SERVER = int(sys.argv[1]), sys.argv[2]
 
 
 def refused(error, act):
@@ -53,3 +55,22 @@ threads = [threading.Thread(target=count, args=(locks, name)) for name in "abc"]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
 assert sum(locks) == 500, locks
+
+
+# Many that wait: a place each, and next to no memory of the server's program.
+def resident():
+    with open(f"/proc/{SERVER}/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+many, before = min(9900, most - 100), resident()
+crowd = [socket.create_connection(("127.0.0.1", PORT)) for _ in range(many)]
+for waiting in crowd:
+    waiting.sendall(b"PING\r\n")
+for waiting in crowd:
+    assert waiting.recv(7) == b"+PONG\r\n"
+grown = (resident() - before) // many
+print(f"redis: {many} connections, {grown} bytes of memory each")
+assert grown < 8192, grown

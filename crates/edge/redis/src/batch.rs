@@ -72,9 +72,7 @@ pub(crate) fn carry_out(
             ended.has_more = true;
             break;
         }
-        if batch.session.is_known {
-            parser.set_limits(batch.session.front.limits);
-        }
+        parser.set_limits(batch.session.limits());
     }
     batch.run.carry_out(batch.store, batch.replies);
     if let Some(start) = batch.run.go_back() {

@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 
 use crate::batch::{self, Ended};
 use crate::clients::Client;
-use crate::front::{Front, STRANGER};
+use crate::front::Front;
 use crate::session::Session;
 
 /// Bytes read at once.
@@ -47,11 +47,10 @@ pub(crate) async fn serve(front: Rc<Front>, client: Rc<Client>, stream: TcpStrea
     let ends_process = ends_process("redis connection");
     ends_process.at_work();
     let session = Session::new(Rc::clone(&front), Rc::clone(&client));
-    let limits = if session.is_known { front.limits } else { STRANGER };
     let mut connection = Connection {
         stream,
+        parser: Parser::new(session.limits()),
         session,
-        parser: Parser::new(limits),
         input: Vec::new(),
         unsent: (Vec::new(), 0),
         has_more: false,

@@ -104,12 +104,13 @@ impl<'i> Run<'i> {
             return;
         }
         let Self { entries, answers, several, go_back, .. } = self;
-        let mut told = 0;
+        let (mut told, mut answered) = (0, 0);
         let before = replies.len();
         let outcome = store.carry_out(entries, &mut |outcome| {
             let Some(answer) = answers.get(told) else { return };
             told += 1;
             say(*answer, outcome, several, go_back, replies);
+            answered += usize::from(go_back.is_none());
         });
         if let Err(error) = outcome {
             answers
@@ -118,7 +119,7 @@ impl<'i> Run<'i> {
                 .for_each(|answer| say(*answer, Err(error.clone()), several, go_back, replies));
         }
         if entries.first().is_some_and(|first| first.op == Op::Retrieve) {
-            store.has_read(told, replies.len().saturating_sub(before));
+            store.has_read(answered, replies.len().saturating_sub(before));
         }
         self.entries.clear();
         self.answers.clear();

@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use saker_resp::request::{Auth, ClientRequest, CommandRequest, Hello};
 use saker_resp::table::{COMMANDS, Row, find};
-use saker_resp::{Args, Replies, Version};
+use saker_resp::{Args, Limits, Replies, Version};
 
 use crate::clients::Client;
-use crate::front::Front;
+use crate::front::{Front, STRANGER};
 
 /// The one user.
 const USER: &[u8] = b"default";
@@ -39,6 +39,11 @@ impl Session {
     pub fn new(front: Rc<Front>, client: Rc<Client>) -> Self {
         let is_known = front.settings.password.is_none();
         Self { front, client, is_known, version: Version::Two, has_quit: false }
+    }
+
+    /// How long its commands may be.
+    pub fn limits(&self) -> Limits {
+        if self.is_known { self.front.limits } else { STRANGER }
     }
 
     /// `AUTH`

@@ -50,16 +50,6 @@ impl Store {
         self.turn.facts(self.nsid)
     }
 
-    /// The longest value that any key can have.
-    pub fn value_bytes_max(&mut self) -> u32 {
-        self.client.native().value_bytes_max()
-    }
-
-    /// Bytes of a command at most that is one transaction.
-    pub fn transaction_bytes_max(&mut self) -> usize {
-        self.client.native().transaction_bytes_max()
-    }
-
     /// Reads that a run may have, by the lengths of the values that were read last.
     pub fn reads_max(&self) -> usize {
         self.reads_max

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
 
+use rustix::process::{Resource, getrlimit, setrlimit};
 use saker::Error;
 use saker_device::controller::{NamespaceFacts, NamespaceKind};
 use saker_host::client::DeleteMissing;
@@ -44,6 +45,7 @@ impl RedisQueue {
         facts: &[NamespaceFacts],
     ) -> Result<Self, ServeError> {
         let settings = config.settings()?;
+        allow_descriptors(settings.clients_max);
         let nsid = namespace(config, facts)?;
         let listen = || {
             let listener = TcpListener::bind(config.listen)?;
@@ -75,6 +77,21 @@ impl RedisQueue {
         let options = ClientOptions { depth: DEPTH, ..ClientOptions::default() };
         let client = KvClient::over(queue, turn.clone(), value_bytes_max, DeleteMissing::Silent, options);
         Redis { front: Front::new(client, turn, nsid, settings, address.port()), listener }
+    }
+}
+
+/// Descriptors that a server needs beside those of its Redis clients.
+const OTHER_DESCRIPTORS: u64 = 2048;
+
+/// As many descriptors as that needs, or as many as the system allows: the usual limit of 1024 is meant for programs that `select`.
+fn allow_descriptors(clients: usize) {
+    let mut limit = getrlimit(Resource::Nofile);
+    let needed = (clients as u64).saturating_add(OTHER_DESCRIPTORS);
+    let allowed = limit.maximum.map_or(needed, |most| needed.min(most));
+    if limit.current.is_some_and(|current| current < allowed) {
+        limit.current = Some(allowed);
+        // Without them, accepting waits until somebody leaves.
+        let _ = setrlimit(Resource::Nofile, limit);
     }
 }
 

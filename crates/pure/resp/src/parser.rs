@@ -133,7 +133,7 @@ impl Parser {
 
     /// The connection goes back to the beginning of a command that has been told of.
     pub const fn go_back(&mut self) {
-        (self.left, self.at) = (None, 0);
+        (self.left, self.at, self.discarding) = (None, 0, None);
     }
 
     /// Bytes of memory beyond the bytes of the connection.

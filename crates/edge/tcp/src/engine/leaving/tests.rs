@@ -8,8 +8,9 @@ use saker_target::{Answer, Hosts, IoCommand, Kind, Subsystem, SubsystemConfig};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::super::{Engine, Flight, Peer, Purpose, entry};
+use crate::config::Served;
 use crate::connection::messages::Reply;
-use crate::local::Local;
+use crate::local::Opened;
 use crate::memory::Memory;
 
 /// More turns than all of this takes.
@@ -23,7 +24,8 @@ struct Rig {
 }
 
 fn rig() -> Rig {
-    let local = Local::open("mem:?profile=tiny&size=16MiB", None).expect("a device");
+    let served = Served { url: "mem:?profile=tiny&size=16MiB".into(), ..Served::default() };
+    let (local, _) = Opened::open(&served).expect("a device").settle();
     let config = SubsystemConfig {
         nqn: "nqn.2014-08.org.example:leaving".into(),
         serial: "1".into(),
