@@ -43,11 +43,20 @@ pub(crate) struct Several {
     failed: Option<HostError>,
 }
 
+/// How a command is answered, or a part of it.
+#[derive(Clone, Copy, Debug)]
+struct Said {
+    answer: Answer,
+    /// Where the command begins in the bytes of the connection.
+    start: usize,
+    /// The operation that it is answered by.
+    entry: usize,
+}
+
 /// What is to be carried out together. `'i` is that of the bytes of the connection.
 pub(crate) struct Run<'i> {
     entries: Vec<Entry<'i>>,
-    /// How each is answered, and where its command begins in the bytes.
-    answers: Vec<(Answer, usize)>,
+    said: Vec<Said>,
     several: Several,
     /// Where the first command begins whose answer the connection cannot take now.
     go_back: Option<usize>,
@@ -55,7 +64,7 @@ pub(crate) struct Run<'i> {
 
 impl<'i> Run<'i> {
     pub fn new() -> Self {
-        Self { entries: Vec::new(), answers: Vec::new(), several: Several::default(), go_back: None }
+        Self { entries: Vec::new(), said: Vec::new(), several: Several::default(), go_back: None }
     }
 
     /// Where to go on later, if the connection has to read first.
@@ -74,87 +83,131 @@ impl<'i> Run<'i> {
     pub fn add(
         &mut self,
         entry: Entry<'i>,
-        answer: (Answer, usize),
+        (answer, start): (Answer, usize),
         store: &mut Store,
         replies: &mut Replies,
     ) {
-        if !self.fits(&entry, store) {
+        let is_full = self.said.len() >= if entry.op == Op::Retrieve { store.reads_max() } else { RUN_MAX };
+        let is_other = self
+            .entries
+            .first()
+            .is_some_and(|first| (first.op == Op::Retrieve) != (entry.op == Op::Retrieve));
+        let place = if entry.op == Op::Retrieve { None } else { store.written.get(entry.key) };
+        if let (false, Some(place)) = (is_full || is_other, place)
+            && self.replace(place, &entry)
+        {
+            return self.said.push(Said { answer, start, entry: place });
+        }
+        if is_full || is_other || place.is_some() {
             self.carry_out(store, replies);
         }
         if entry.op != Op::Retrieve {
-            store.written.add(entry.key);
+            store.written.put(entry.key, self.entries.len());
         }
+        self.said.push(Said { answer, start, entry: self.entries.len() });
         self.entries.push(entry);
-        self.answers.push(answer);
     }
 
-    fn fits(&self, entry: &Entry<'i>, store: &Store) -> bool {
-        let Some(first) = self.entries.first() else { return true };
-        let reads = entry.op == Op::Retrieve;
-        if reads != (first.op == Op::Retrieve) {
-            return false;
-        }
-        let is_full = self.entries.len() >= if reads { store.reads_max() } else { RUN_MAX };
-        !is_full && (reads || !store.written.has(entry.key))
+    /// A store takes the place of one of the same key: nobody could have seen the value before.
+    fn replace(&mut self, place: usize, new: &Entry<'i>) -> bool {
+        let old = self.entries.get_mut(place);
+        let old = old.filter(|old| old.op == Op::Store && new.op == Op::Store && old.key == new.key);
+        old.map(|old| old.value = new.value).is_some()
     }
 
     /// Carries out what has gathered.
     pub fn carry_out(&mut self, store: &mut Store, replies: &mut Replies) {
-        if self.entries.is_empty() {
-            return;
+        if !self.entries.is_empty() && self.go_back.is_none() {
+            self.carry_out_now(store, replies);
         }
-        let Self { entries, answers, several, go_back, .. } = self;
-        let (mut told, mut answered) = (0, 0);
+        // What comes behind reads that are put off is put off too.
+        self.entries.clear();
+        self.said.clear();
+        store.written.clear();
+    }
+
+    fn carry_out_now(&mut self, store: &mut Store, replies: &mut Replies) {
+        let Self { entries, said, several, go_back, .. } = self;
         let before = replies.len();
-        let outcome = store.carry_out(entries, &mut |outcome| {
-            let Some(answer) = answers.get(told) else { return };
-            told += 1;
-            say(*answer, outcome, several, go_back, replies);
-            answered += usize::from(go_back.is_none());
-        });
-        if let Err(error) = outcome {
-            answers
-                .iter()
-                .skip(told)
-                .for_each(|answer| say(*answer, Err(error.clone()), several, go_back, replies));
+        let mut teller =
+            Teller { said, failed: Vec::new(), entry: 0, told: 0, answered: 0, several, go_back, replies };
+        if let Err(error) = store.carry_out(entries, &mut |outcome| teller.tell(outcome.as_ref().copied())) {
+            (teller.entry..entries.len()).for_each(|_| teller.tell(Err(&error)));
         }
+        let answered = teller.answered;
         if entries.first().is_some_and(|first| first.op == Op::Retrieve) {
             store.has_read(answered, replies.len().saturating_sub(before));
         }
-        self.entries.clear();
-        self.answers.clear();
-        store.written.clear();
+    }
+}
+
+type Outcome<'o> = Result<Option<&'o [u8]>, &'o HostError>;
+
+/// Writes answers as operations end.
+struct Teller<'r> {
+    said: &'r [Said],
+    /// Operations that have failed, which later commands may be answered by.
+    failed: Vec<(usize, HostError)>,
+    /// The operation that ends next.
+    entry: usize,
+    /// Answers that were told, and those of them that the connection takes.
+    told: usize,
+    answered: usize,
+    several: &'r mut Several,
+    go_back: &'r mut Option<usize>,
+    replies: &'r mut Replies,
+}
+
+impl Teller<'_> {
+    /// The next operation has ended so.
+    #[inline]
+    fn tell(&mut self, outcome: Outcome<'_>) {
+        let ended = self.entry;
+        self.entry += 1;
+        if let Err(error) = outcome {
+            self.failed.push((ended, error.clone()));
+        }
+        while let Some(said) = self.said.get(self.told).filter(|said| said.entry <= ended) {
+            self.told += 1;
+            if said.entry == ended {
+                say(*said, outcome, self.several, self.go_back, self.replies);
+            } else {
+                let earlier = self.failed.iter().find(|(entry, _)| *entry == said.entry);
+                let outcome = earlier.map_or(Ok(None), |(_, error)| Err(error));
+                say(*said, outcome, self.several, self.go_back, self.replies);
+            }
+            self.answered += usize::from(self.go_back.is_none());
+        }
     }
 }
 
 /// Writes what became of an operation.
 #[inline]
 fn say(
-    (answer, start): (Answer, usize),
-    outcome: Result<Option<&[u8]>, HostError>,
+    said: Said,
+    outcome: Outcome<'_>,
     several: &mut Several,
     go_back: &mut Option<usize>,
     replies: &mut Replies,
 ) {
-    match (answer, outcome) {
+    match (said.answer, outcome) {
         _ if go_back.is_some() => {}
-        (Answer::Value, _) if replies.len() > REPLIES_MAX => *go_back = Some(start),
+        (Answer::Value, _) if replies.len() > REPLIES_MAX => *go_back = Some(said.start),
         (Answer::Value, Ok(Some(value))) => replies.bulk(value),
         (Answer::Stored, Ok(_)) => replies.ok(),
-        (Answer::Value, Err(HostError::Kv(KvError::NotFound))) => replies.null(),
-        (Answer::Stored | Answer::Value, Err(error)) => errors::write(&error, replies),
-        (Answer::Value, Ok(None)) => replies.null(),
+        (Answer::Value, Ok(None) | Err(HostError::Kv(KvError::NotFound))) => replies.null(),
+        (Answer::Stored | Answer::Value, Err(error)) => errors::write(error, replies),
         (Answer::Counted { is_last }, outcome) => several.count(outcome, is_last, replies),
         (Answer::Element { is_last }, outcome) => several.element(outcome, is_last, replies),
     }
 }
 
 impl Several {
-    fn count(&mut self, outcome: Result<Option<&[u8]>, HostError>, is_last: bool, replies: &mut Replies) {
+    fn count(&mut self, outcome: Outcome<'_>, is_last: bool, replies: &mut Replies) {
         match outcome {
             Ok(_) => self.counted += 1,
             Err(HostError::Kv(KvError::NotFound)) => {}
-            Err(error) => self.fail(error),
+            Err(error) => self.fail(error.clone()),
         }
         if is_last {
             match self.failed.take() {
@@ -164,7 +217,7 @@ impl Several {
         }
     }
 
-    fn element(&mut self, outcome: Result<Option<&[u8]>, HostError>, is_last: bool, replies: &mut Replies) {
+    fn element(&mut self, outcome: Outcome<'_>, is_last: bool, replies: &mut Replies) {
         match outcome {
             Ok(Some(value)) if self.failed.is_none() => {
                 let bytes = replies.len() - self.start + value.len();
@@ -175,7 +228,7 @@ impl Several {
                 }
             }
             Ok(_) | Err(HostError::Kv(KvError::NotFound)) => replies.null(),
-            Err(error) => self.fail(error),
+            Err(error) => self.fail(error.clone()),
         }
         if is_last && let Some(error) = self.failed.take() {
             replies.truncate(self.start);
@@ -188,11 +241,11 @@ impl Several {
     }
 }
 
-/// Which keys are in a run, as far as a hash tells: that one is taken for another only ends a run early.
+/// Which keys a run writes and where, as far as a hash tells: that one is taken for another only ends a run early.
 #[derive(Debug)]
 pub(crate) struct Keys {
-    /// The run in which a place was taken last.
-    taken: Vec<u32>,
+    /// The run in which a place was taken last, and the number of the operation.
+    taken: Vec<(u32, u32)>,
     run: u32,
 }
 
@@ -201,7 +254,7 @@ const PLACES: usize = 16 * RUN_MAX;
 
 impl Default for Keys {
     fn default() -> Self {
-        Self { taken: vec![0; PLACES], run: 1 }
+        Self { taken: vec![(0, 0); PLACES], run: 1 }
     }
 }
 
@@ -217,18 +270,20 @@ impl Keys {
         (hash >> 40) as usize % PLACES
     }
 
-    pub fn add(&mut self, key: &[u8]) {
-        self.taken[Self::place(key)] = self.run;
+    fn put(&mut self, key: &[u8], operation: usize) {
+        self.taken[Self::place(key)] = (self.run, operation as u32);
     }
 
-    pub fn has(&self, key: &[u8]) -> bool {
-        self.taken[Self::place(key)] == self.run
+    /// The operation of this key, or of another one with its hash.
+    fn get(&self, key: &[u8]) -> Option<usize> {
+        let (run, operation) = self.taken[Self::place(key)];
+        (run == self.run).then_some(operation as usize)
     }
 
-    pub fn clear(&mut self) {
+    fn clear(&mut self) {
         self.run = self.run.wrapping_add(1).max(1);
         if self.run == 1 {
-            self.taken.fill(0);
+            self.taken.fill((0, 0));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use saker_testing::tier;
 
-use super::client::{Redis, Reply, command, ok};
+use super::client::{Redis, Reply, bulk, command, ok};
 use super::server::{connect, serve, serve_with};
 
 /// Bytes of memory of this process that are there now.
@@ -30,6 +30,30 @@ fn who_asks_and_does_not_read_is_not_served_further() {
     assert!(grown < 64 << 20, "{grown} bytes for {gets} MiB that nobody reads");
     for _ in 0..gets {
         assert!(matches!(greedy.read(), Reply::Bulk(value) if value.len() == 1 << 20));
+    }
+}
+
+/// Reads that are put off come before the writes behind them, whatever is between.
+#[test]
+fn a_read_that_is_put_off_does_not_see_what_comes_behind_it() {
+    let server = serve("mem:?size=512MiB");
+    let mut redis = connect(&server);
+    let old = vec![1; 700_000];
+    for round in 0..tier(20_u8, 200) {
+        assert_eq!(redis.ask(&[b"SET", b"big", &old]), ok());
+        assert_eq!(redis.line("SET small old"), ok());
+        let mut pipeline = [command(&[b"GET", b"big"])].concat().repeat(1 + usize::from(round % 7));
+        pipeline.extend(command(&[b"GET", b"small"]));
+        pipeline.extend(command(&[b"SET", b"small", b"new"]));
+        pipeline.extend(command(&[b"SET", b"big", b"new"]));
+        pipeline.extend(command(&[b"MGET", b"small", b"big"]));
+        redis.write(&pipeline);
+        for _ in 0..=round % 7 {
+            assert_eq!(redis.read(), Reply::Bulk(old.clone()));
+        }
+        let new = bulk("new");
+        assert_eq!([redis.read(), redis.read(), redis.read()], [bulk("old"), ok(), ok()], "round {round}");
+        assert_eq!(redis.read(), Reply::Array(vec![new.clone(), new]));
     }
 }
 
