@@ -2,20 +2,18 @@
 
 use saker_host::Entry;
 use saker_host::group::Op;
-use saker_resp::parser::Broken;
-use saker_resp::request::request;
-use saker_resp::table::find;
-use saker_resp::{Args, Condition, Next, Parser, Refused, Replies, Request};
+use saker_resp::table::{find, request};
+use saker_resp::{Args, Condition, Next, Parser, Replies, Request};
 
 use crate::about;
 use crate::clients::count;
 use crate::errors;
-use crate::run::{Answer, GROUPED_BYTES_MAX, REPLIES_MAX, Run};
+use crate::pace::{GROUPED_BYTES_MAX, REPLIES_MAX};
+use crate::refusals::{KEY_BYTES_MAX, say_broken, say_key, too_long};
+use crate::run::Run;
 use crate::session::{self, Session};
 use crate::store::Store;
-
-/// Longest key.
-const KEY_BYTES_MAX: usize = 255;
+use crate::teller::Answer;
 
 /// Where the commands of a connection end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,27 +224,5 @@ fn wrong_key(request: &Request<'_, '_>) -> Option<usize> {
         }
         Request::MultiSet(pairs) => pairs.pairs().find_map(|(key, _)| wrong(key)),
         _ => None,
-    }
-}
-
-fn say_key(length: usize, replies: &mut Replies) {
-    replies.error(format_args!("ERR a key has 1 to {KEY_BYTES_MAX} bytes here, not {length}"));
-}
-
-fn too_long(why: Refused, replies: &mut Replies) {
-    let what = match why {
-        Refused::Arguments => "the command has too many arguments",
-        Refused::Argument => "an argument is longer than a value can be here",
-        Refused::Command => "the command is too long",
-    };
-    replies.error(format_args!("ERR {what}; docs/redis.md has the limits. Nothing of it was done"));
-}
-
-fn say_broken(broken: Broken, replies: &mut Replies) {
-    match broken {
-        Broken::NoBulk(got) => {
-            replies.error(format_args!("ERR Protocol error: expected '$', got '{}'", got.escape_ascii()));
-        }
-        other => replies.error(format_args!("ERR Protocol error: {}", other.what())),
     }
 }

@@ -1,18 +1,13 @@
-//! What all connections share, and listening.
+//! What all connections share.
 
 use std::cell::RefCell;
-use std::net::SocketAddr;
 use std::rc::Rc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use saker::panics::ends_process;
 use saker_host::KvClient;
 use saker_resp::{Limits, Replies};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{spawn_local, yield_now};
 
 use crate::clients::Clients;
-use crate::connection;
 use crate::device::Turn;
 use crate::store::Store;
 
@@ -48,8 +43,6 @@ const AROUND_BYTES: u32 = 64 << 10;
 /// What somebody may say who has not said who he is.
 pub(crate) const STRANGER: Limits =
     Limits { arguments_max: 10, argument_bytes_max: 16 << 10, command_bytes_max: 32 << 10 };
-/// After a failure to accept, such as of too many open files.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 impl Front {
     /// For the namespace `nsid` behind that client, which takes its turns at the device of `turn`.
@@ -71,32 +64,5 @@ impl Front {
             replies: RefCell::default(),
             settings,
         })
-    }
-
-    /// Takes connections from a socket that listens, for ever. To be run on the thread that owns the device.
-    pub async fn listen(self: Rc<Self>, listener: std::net::TcpListener) {
-        let ends_process = ends_process("redis listener");
-        let Ok(listener) = TcpListener::from_std(listener) else { return };
-        ends_process.at_work();
-        loop {
-            match listener.accept().await {
-                Ok((stream, address)) => self.accept(stream, address),
-                Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
-            }
-            yield_now().await;
-        }
-    }
-
-    fn accept(self: &Rc<Self>, stream: TcpStream, address: SocketAddr) {
-        // A client that vanishes without a word is noticed by the kernel.
-        let keeps_alive = rustix::net::sockopt::set_socket_keepalive(&stream, true);
-        if stream.set_nodelay(true).is_err() || keeps_alive.is_err() {
-            return;
-        }
-        match self.clients.enter(address) {
-            Some(client) => drop(spawn_local(connection::serve(Rc::clone(self), client, stream))),
-            // Whether it is heard or not.
-            None => drop(stream.try_write(b"-ERR max number of clients reached\r\n")),
-        }
     }
 }

@@ -6,15 +6,17 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `front` | what all connections share, listening |
+//! | `front`, `listen` | what all connections share, and how they come |
 //! | `connection` | one socket |
 //! | `batch` | the commands that came with one read, in their order |
-//! | `run` | operations that become one group |
+//! | `run`, `keys`, `pace` | operations that become one group, which and how many |
+//! | `teller` | their answers, in the order of the commands |
 //! | `session` | what a connection has said: version, name, password |
 //! | `store` | commands of pairs that are no group |
 //! | `cursors` | where scans stand |
 //! | `clients` | who is connected, and what they hold together |
-//! | `errors` | what the device refuses, in Redis's words |
+//! | `errors`, `refusals` | what the device refuses, and what does not reach it, in Redis's words |
+//! | `about` | what is told of the server |
 #![deny(unsafe_code)]
 
 mod about;
@@ -25,9 +27,15 @@ mod cursors;
 mod device;
 mod errors;
 mod front;
+mod keys;
+mod listen;
+mod pace;
+mod refusals;
 mod run;
 mod session;
 mod store;
+mod teller;
 
 pub use device::{Device, Facts, Turn};
 pub use front::{Front, Settings};
+pub use listen::listen;

@@ -10,7 +10,8 @@ use saker_resp::{Args, Condition, Replies, glob};
 use crate::cursors::Cursors;
 use crate::device::{Facts, Turn};
 use crate::errors;
-use crate::run::{Keys, RUN_MAX, reads_of};
+use crate::keys::Keys;
+use crate::pace::{RUN_MAX, reads_of};
 
 /// Values of up to this length are read without a second look.
 const VALUE_BYTES: usize = 4096;

@@ -98,7 +98,7 @@ pub(crate) fn start(
         let mut engine = Engine::new(subsystem, local, busy_poll);
         let tasks = LocalSet::new();
         if let Some(Redis { front, listener }) = redis.flatten() {
-            tasks.spawn_local(front.listen(listener));
+            tasks.spawn_local(saker_redis::listen(front, listener));
         }
         tasks.block_on(&runtime, engine.run(&mut requests));
         // With them goes what they share of the device.

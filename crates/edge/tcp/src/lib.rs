@@ -13,21 +13,25 @@
 //! | `strangers` | sockets that have not connected a queue |
 //! | `memory`, `heap` | what all connections may hold together, and its way back to the system |
 //! | `engine`, `local` | the thread of a subsystem, its device |
+//! | `opened` | a device on its way there |
 //! | `redis` | a namespace for Redis clients, by [`saker_redis`] on that thread |
 #![deny(unsafe_code)]
 
 pub mod config;
 mod connection;
 mod engine;
+mod error;
 mod heap;
 mod local;
 mod memory;
+mod opened;
 mod redis;
 pub mod server;
 mod stop;
 mod strangers;
 
 pub use config::{ConfigError, RedisConfig, Served, ServerConfig};
+pub use error::ServeError;
 pub use saker_target::{Access, Hosts};
-pub use server::{ServeError, Server};
+pub use server::Server;
 pub use stop::StopSignal;

@@ -1,31 +1,17 @@
 //! The device of a subsystem and this thread's end of it.
 
 use std::cell::{RefCell, RefMut};
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Instant as Clock;
 
-use saker::url::DeviceUrl;
-use saker::{AnyDevice, EngineKind, Error, build_device, close_device};
+use saker::{AnyDevice, EngineKind, Error, close_device};
 use saker_device::controller::{HealthCounters, NamespaceFacts};
-use saker_host::connect::KvQueueOptions;
 use saker_host::kv_queue::Returned;
-use saker_host::transfer::Available;
-use saker_host::{
-    ConnectOptions, Connection, Driver, HostError, KvQueue, Port, RawData, SubmitError, Ticket,
-};
+use saker_host::{Connection, Driver, HostError, KvQueue, RawData, SubmitError, Ticket};
 use saker_link::STAGING_BYTES;
-use saker_nvme::vendor_specific::{Capabilities, Methods};
 use saker_nvme::{Sqe, Status};
 use saker_sim::{Duration, Instant};
 use saker_target::IoCommand;
-
-use crate::config::Served;
-use crate::redis::{self, Redis, RedisQueue};
-use crate::server::ServeError;
-
-/// Commands that the device has at once; more wait in the subsystem's thread.
-const DEPTH: u16 = 1024;
 
 /// A device that is advanced on this thread, against the clock if it keeps time.
 #[derive(Debug)]
@@ -36,6 +22,12 @@ pub(crate) struct Clocked {
 }
 
 impl Clocked {
+    /// Time goes on from where the device stands.
+    pub fn new(device: AnyDevice) -> Self {
+        let base = device.now();
+        Self { device, begun: Clock::now(), base }
+    }
+
     pub fn now(&self) -> Instant {
         self.base + Duration::from_nanos(self.begun.elapsed().as_nanos() as u64)
     }
@@ -75,18 +67,6 @@ pub(crate) struct Shared {
     pub formatted: Vec<u32>,
 }
 
-/// A device that is open, on its way to the thread of its subsystem.
-#[derive(Debug)]
-pub(crate) struct Opened {
-    clocked: Clocked,
-    connection: Connection,
-    queue: KvQueue,
-    redis: Option<RedisQueue>,
-    /// Log page C0h for hosts that share no memory with the device: groups.
-    pub vendor: Option<Capabilities>,
-    facts: Vec<NamespaceFacts>,
-}
-
 /// The device on its thread, and the queue pair that takes all I/O of hosts.
 #[derive(Debug)]
 pub(crate) struct Local {
@@ -96,60 +76,12 @@ pub(crate) struct Local {
     pub facts: Vec<NamespaceFacts>,
 }
 
-impl Opened {
-    /// Opens the device of a served URL.
-    pub fn open(served: &Served) -> Result<Self, ServeError> {
-        let mut url = DeviceUrl::parse(&served.url).map_err(Error::from)?;
-        let has_redis = served.redis.is_some();
-        url.depth = DEPTH + if has_redis { redis::DEPTH } else { 0 };
-        url.nqn.clone_from(&served.nqn);
-        let (device, host, _) = build_device(&url)?;
-        if let Some((nsid, what)) = device.damage().into_iter().next() {
-            return Err(Error::Damaged { nsid, what }.into());
-        }
-        let port =
-            Port { space: host.space, registers: host.registers, doorbells: host.doorbells, bar: host.bar };
-        let base = device.now();
-        let mut clocked = Clocked { device, begun: Clock::now(), base };
-        let io_queues = if has_redis { 2 } else { 1 };
-        let options = ConnectOptions { io_queues, ..ConnectOptions::default() };
-        let mut connection = Connection::connect(port, &mut clocked, options).map_err(Error::from)?;
-        let options = KvQueueOptions { entries: u32::from(DEPTH) + 1, slots: DEPTH };
-        let queue = connection.create_kv_queue(&mut clocked, 1, options).map_err(Error::from)?;
-        let available =
-            connection.transfer_methods(&mut clocked, u32::from(DEPTH) + 1).map_err(Error::from)?;
-        let vendor = on_the_network(&available);
-        let facts = clocked.device.facts();
-        let redis = served.redis.as_ref();
-        let redis = redis.map(|redis| RedisQueue::create(redis, &mut connection, &mut clocked, &facts));
-        Ok(Self { clocked, connection, queue, redis: redis.transpose()?, vendor, facts })
-    }
-
-    /// Serial number, model, firmware revision, SUBNQN, and whether the write cache is volatile.
-    pub fn identity(&self) -> ([String; 4], bool) {
-        let c = self.connection.controller();
-        let text = |b: &[u8]| {
-            let end = b.iter().position(|byte| *byte == 0).unwrap_or(b.len());
-            String::from_utf8_lossy(&b[..end]).trim_end().to_owned()
-        };
-        ([text(&c.sn), text(&c.mn), text(&c.fr), text(&c.subnqn)], c.vwc & 1 != 0)
-    }
-
-    /// Where it listens for Redis clients, if it does.
-    pub fn redis_address(&self) -> Option<SocketAddr> {
-        self.redis.as_ref().map(RedisQueue::address)
-    }
-
-    /// To be called on the thread of the subsystem: the device there, and its Redis clients.
-    pub fn settle(self) -> (Local, Option<Redis>) {
-        let Self { clocked, connection, queue, redis, facts, .. } = self;
-        let shared = Rc::new(RefCell::new(Shared { clocked, connection, formatted: Vec::new() }));
-        let redis = redis.map(|redis| redis.front(Rc::clone(&shared) as _));
-        (Local { shared, queue, facts }, redis)
-    }
-}
-
 impl Local {
+    /// A device with its admin queue, and a queue pair to it.
+    pub fn new(shared: Rc<RefCell<Shared>>, queue: KvQueue, facts: Vec<NamespaceFacts>) -> Self {
+        Self { shared, queue, facts }
+    }
+
     /// The device and its admin queue. Nobody else may be at it meanwhile.
     pub fn shared(&self) -> RefMut<'_, Shared> {
         self.shared.borrow_mut()
@@ -218,6 +150,11 @@ impl Local {
 }
 
 impl Shared {
+    /// Of one thread.
+    pub fn new(clocked: Clocked, connection: Connection) -> Rc<RefCell<Self>> {
+        Rc::new(RefCell::new(Self { clocked, connection, formatted: Vec::new() }))
+    }
+
     /// Deletes all pairs of a namespace.
     pub fn format(&mut self, nsid: u32) -> Result<(), HostError> {
         self.connection.format(&mut self.clocked, nsid)
@@ -240,18 +177,4 @@ fn kept(submitted: Result<Ticket, Returned>, command: &mut IoCommand) -> Result<
         command.data = returned.buffer;
         returned.error
     })
-}
-
-/// What of a device's methods works where data is moved by commands, one way each.
-fn on_the_network(available: &Available) -> Option<Capabilities> {
-    let prefetches = available.methods.prefetch_groups();
-    let iterators = available.methods.iterators();
-    let methods = Methods::default()
-        .with_groups(true)
-        .with_prefetch_groups(prefetches)
-        .with_iterators(iterators)
-        .with_transactions(available.methods.transactions())
-        .with_long_keys_in_transactions(available.methods.long_keys_in_transactions());
-    let page = Capabilities::new(methods, 0, 0, 0).with_group_bytes(available.group_bytes_max);
-    available.methods.groups().then_some(page)
 }

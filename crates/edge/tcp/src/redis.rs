@@ -13,8 +13,8 @@ use saker_host::{ClientOptions, Connection, Driver, HostError, KvClient, KvQueue
 use saker_redis::{Device, Facts, Front, Settings, Turn};
 
 use crate::config::RedisConfig;
+use crate::error::ServeError;
 use crate::local::{Clocked, Shared};
-use crate::server::ServeError;
 
 /// Commands in flight: a group is one.
 pub(crate) const DEPTH: u16 = 64;

@@ -10,7 +10,6 @@ use std::time::Duration;
 use saker::panics::ends_process;
 use saker_nvme::fabrics::DISCOVERY_NQN;
 use saker_target::{Access, ConnectionId, Hosts, Kind, Portal, Subsystem, SubsystemConfig};
-use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -22,30 +21,11 @@ use crate::config::{ConfigError, Served, ServerConfig};
 use crate::connection::messages::Request;
 use crate::connection::{self, Shared};
 use crate::engine;
+use crate::error::ServeError;
 use crate::heap::Heap;
-use crate::local::Opened;
 use crate::memory::{Memory, STANDSTILL};
+use crate::opened::Opened;
 use crate::strangers::{Permits, Strangers};
-
-/// Why a server cannot start, or did not end well. One line, with what to do.
-#[derive(Debug, Error)]
-pub enum ServeError {
-    /// The configuration makes no sense.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// A device cannot be opened or closed.
-    #[error("{0}")]
-    Device(#[from] saker::Error),
-    /// A name that no subsystem can have.
-    #[error("{0}; give another --nqn")]
-    Name(#[from] saker_device::controller::IdentityError),
-    /// The address cannot be listened on.
-    #[error("cannot listen on {0}: {1}; is another target running there?")]
-    Listen(SocketAddr, std::io::Error),
-    /// The operating system refuses threads or sockets.
-    #[error("cannot start: {0}; see the system's limits")]
-    System(#[from] std::io::Error),
-}
 
 /// Discovery controllers at most: each host needs one for a moment.
 const DISCOVERY_CONTROLLERS_MAX: usize = 256;

@@ -115,20 +115,6 @@ pub enum Refusal<'a> {
     Subcommand(&'a str, &'a [u8]),
 }
 
-/// A command out of its arguments.
-///
-/// # Errors
-/// [`Refusal`].
-#[inline]
-pub fn request<'a, 'p>(args: Args<'a, 'p>) -> Result<Request<'a, 'p>, Refusal<'a>> {
-    let name = args.at(0);
-    let row = crate::table::find(name).ok_or(Refusal::Unknown(name))?;
-    if !row.takes(args.len()) {
-        return Err(Refusal::Arity(name));
-    }
-    (row.read)(args)
-}
-
 impl Refusal<'_> {
     /// Writes it as an answer.
     pub fn write(&self, replies: &mut crate::Replies) {

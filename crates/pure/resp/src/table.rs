@@ -69,6 +69,20 @@ pub fn find(name: &[u8]) -> Option<&'static Row> {
     COMMANDS.iter().find(|row| row.name.as_bytes().eq_ignore_ascii_case(name))
 }
 
+/// A command out of its arguments.
+///
+/// # Errors
+/// [`Refusal`].
+#[inline]
+pub fn request<'a, 'p>(args: Args<'a, 'p>) -> Result<Request<'a, 'p>, Refusal<'a>> {
+    let name = args.at(0);
+    let row = find(name).ok_or(Refusal::Unknown(name))?;
+    if !row.takes(args.len()) {
+        return Err(Refusal::Arity(name));
+    }
+    (row.read)(args)
+}
+
 impl Row {
     /// Whether it takes so many arguments.
     #[inline]

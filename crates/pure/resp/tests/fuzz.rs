@@ -1,6 +1,6 @@
 //! Commands, good and spoilt, in pieces of all sizes.
 
-use saker_resp::request::request;
+use saker_resp::table::request;
 use saker_resp::{Limits, Next, Parser, Replies};
 use saker_sim::seed::{Rng, Seed};
 use saker_testing::{seeds, tier};

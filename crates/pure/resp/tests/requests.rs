@@ -1,7 +1,7 @@
 //! What commands ask.
 
-use saker_resp::request::{ClientRequest, request};
-use saker_resp::table::COMMANDS;
+use saker_resp::request::ClientRequest;
+use saker_resp::table::{COMMANDS, request};
 use saker_resp::{Condition, Limits, Next, Parser, Replies, Request, Version};
 
 use crate::support::command;

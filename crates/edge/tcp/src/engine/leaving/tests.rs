@@ -10,8 +10,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use super::super::{Engine, Flight, Peer, Purpose, entry};
 use crate::config::Served;
 use crate::connection::messages::Reply;
-use crate::local::Opened;
 use crate::memory::Memory;
+use crate::opened::Opened;
 
 /// More turns than all of this takes.
 const TURNS_MAX: usize = 10_000;
