@@ -23,8 +23,9 @@ use tokio::time::timeout;
 
 use crate::connection;
 use crate::connection::messages::{Reply, Request};
-use crate::local::{Local, Opened};
+use crate::local::Local;
 use crate::memory::Seat;
+use crate::opened::Opened;
 use crate::redis::Redis;
 use iterators::Iterators;
 
