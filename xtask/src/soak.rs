@@ -24,6 +24,7 @@ pub fn soak(workspace: &Workspace, only: &[String]) -> Result<bool, Fault> {
     let origin = Origin::read(workspace)?;
     let mut steps = steps::common(workspace, Tier::Soak);
     steps.extend(["saker-link", "saker-host"].map(|package| loom(workspace, package)));
+    steps.extend(steps::bindings::steps());
     let path = workspace.root.join(SUMMARY);
     fs::create_dir_all(workspace.root.join("docs"))?;
     let mut rows = rows(&fs::read_to_string(&path).unwrap_or_default());

@@ -1,5 +1,6 @@
 //! The steps of a run, in one table: cheap ones first, so that a slip shows early.
 
+pub mod bindings;
 mod report;
 mod rooms;
 mod runner;
@@ -49,6 +50,13 @@ pub enum Action {
         /// The environment, besides the tier's.
         env: Vec<(&'static str, &'static str)>,
     },
+    /// A script of the workspace, which prints its results as libtest does.
+    Script {
+        /// Its path.
+        path: &'static str,
+        /// Its arguments.
+        args: &'static [&'static str],
+    },
 }
 
 /// Runs the check tier; true when nothing failed.
@@ -68,6 +76,11 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
         cargo("fmt", &["fmt", "--all", "--check"], &[]),
         // A workspace of its own, because it builds RocksDB.
         cargo("fmt rocksdb", &["fmt", "--manifest-path", "bench/rocksdb/Cargo.toml", "--check"], &[]),
+        cargo(
+            "fmt python",
+            &["fmt", "--all", "--manifest-path", "bindings/python/Cargo.toml", "--check"],
+            &[],
+        ),
         rule("layers", layers::check),
         rule("modules", modules::check),
         rule("tidy", tidy::check),
@@ -169,7 +182,7 @@ mod tests {
         let steps = common(&Workspace::discover().unwrap(), tier);
         let cargo = steps.into_iter().filter_map(|step| match step.action {
             Action::Cargo { args, .. } => Some(args.join(" ")),
-            Action::Rule(_) => None,
+            Action::Rule(_) | Action::Script { .. } => None,
         });
         cargo.collect()
     }

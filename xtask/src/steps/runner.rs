@@ -1,6 +1,7 @@
 //! Running steps: output is passed on as it comes, and read on the way.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -24,13 +25,24 @@ pub fn run(workspace: &Workspace, tier: Tier, step: &Step) -> Outcome {
         Action::Rule(rule) => (Tally::default(), apply(rule(workspace))),
         Action::Cargo { args, env } => {
             let mut command = cargo();
-            command.args(args).envs(tier_env(tier)).envs(env.iter().copied()).current_dir(&workspace.root);
-            stream(&mut command, &mut io::stdout())
-                .unwrap_or_else(|fault| (Tally::default(), vec![fault.to_string()]))
+            command.args(args).envs(env.iter().copied());
+            perform(&mut command, workspace, tier)
+        }
+        Action::Script { path, args } => {
+            let mut command = Command::new(workspace.root.join(path));
+            // It builds where this program builds, for itself.
+            command.args(*args).env("CARGO_TARGET_DIR", workspace.metadata.target_directory.join("bindings"));
+            perform(&mut command, workspace, tier)
         }
     };
     println!("== {}: {:.1} s ==", step.name, start.elapsed().as_secs_f64());
     Outcome { name: step.name.clone(), elapsed: start.elapsed(), tally, failures }
+}
+
+/// Runs the command of a step.
+fn perform(command: &mut Command, workspace: &Workspace, tier: Tier) -> (Tally, Vec<String>) {
+    command.envs(tier_env(tier)).current_dir(&workspace.root);
+    stream(command, &mut io::stdout()).unwrap_or_else(|fault| (Tally::default(), vec![fault.to_string()]))
 }
 
 /// What tests learn of the tier. proptest takes its default number of cases from its own variable.
@@ -115,8 +127,9 @@ impl Reading {
 
 /// The command as a developer would type it.
 fn line(command: &Command) -> String {
-    let args = command.get_args().map(|arg| arg.to_string_lossy());
-    ["cargo".into()].into_iter().chain(args).collect::<Vec<_>>().join(" ")
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
+    let words = std::iter::once(program).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::Expected;
 use crate::setup::{OWNER, Setup};
 use saker_engine::{
     AnyEngine, AnyRecovery, Background, Capability, Condition, Context, Engine, EngineKind, Job, KvError,
-    List, OutsideRecovery, Put, Recover, Scans, Snapshot,
+    List, OutsideRecovery, Progress, Put, Recover, Scans, Snapshot,
 };
 use saker_flash::{FaultPlan, Flash, MemCells, Pinned, PowerCut};
 use saker_segment_store::{PageAddr, PageBuffer, PageBufferMemory, PowerHistory, Step};
@@ -228,7 +228,7 @@ impl Bench {
             let cx = &mut Context::new(&mut view, &mut meter);
             changes_nothing(digests, s, |s| s.store(key, &mut &value[..], condition, cx))
         });
-        let stored = done.expect("power is on").map(|put: Put| _ = put.ended());
+        let stored = done.expect("power is on").and_then(|put: Put| put.wait(&mut self.store).map(|_| ()));
         self.note(key, Some(value), stored.is_ok());
         self.after();
         stored
@@ -398,8 +398,8 @@ impl Bench {
             let step = recovery.step(&mut self.flash.view(OWNER, Class::Foreground));
             held.take().into_iter().for_each(|pinned| self.flash.unpin(pinned));
             match step {
-                Step::Done(Ok(true)) => return self.flash.is_powered(),
-                Step::Done(Ok(false)) => {}
+                Step::Done(Ok(Progress::Finished)) => return self.flash.is_powered(),
+                Step::Done(Ok(Progress::More)) => {}
                 Step::Done(Err(damage)) => panic!("{damage}"),
                 Step::Need(pages) => held = self.bring(&pages),
                 Step::Blocked(_) => _ = self.pass_time(),

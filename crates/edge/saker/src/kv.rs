@@ -13,7 +13,7 @@ mod transactions;
 pub use ranges::Keys;
 pub use transactions::Transaction;
 
-use cache::KvCache;
+use cache::PairCache;
 
 use crate::device::tcp;
 use crate::device::{self, Opened, Wanted};
@@ -43,7 +43,7 @@ use saker_runtime::AnyDriver;
 #[derive(Debug)]
 pub struct Kv {
     store: KvStoreClient<AnyDriver>,
-    cache: KvCache,
+    cache: PairCache,
     connection: Connection,
     profile: String,
     nsid: u32,
@@ -79,7 +79,7 @@ impl Kv {
         let mut client = KvClient::open(&mut connection, driver, nsid, options)?;
         client.queue_mut().set_transfer(url.transfer.clone(), methods);
         client.set_group_salt(tcp::salt());
-        let cache = KvCache::new(url.cache.unwrap_or_default());
+        let cache = PairCache::new(url.cache.unwrap_or_default());
         Ok(Self { store: KvStoreClient::new(client), cache, connection, profile, nsid, transactions: false })
     }
 

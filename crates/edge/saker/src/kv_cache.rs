@@ -156,6 +156,19 @@ impl KvCache {
         self.stats
     }
 
+    /// Everything countable of the device, as [`Kv::stats`].
+    ///
+    /// ```
+    /// # let mut cache = saker::KvCache::open("mem:?size=4MiB&profile=tiny", saker::RetentionOptions::default())?;
+    /// cache.put_if_absent(b"block", &[7; 1000])?;
+    /// let stats = cache.device_stats().expect("the device is on this thread");
+    /// assert_eq!(stats.namespaces[0].store.pairs, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn device_stats(&mut self) -> Option<saker_device::Stats> {
+        self.kv.stats()
+    }
+
     /// Closes the device in order: see [`Kv::close`].
     ///
     /// # Errors

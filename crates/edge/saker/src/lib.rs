@@ -42,7 +42,7 @@ pub use saker_host::session::SyncError;
 #[doc(inline)]
 pub use saker_host::{
     CacheOptions, CachePolicy, CacheStats, DeviceIterator, GroupBuilder, GroupStats, HostError, KeyRange,
-    KvError, PairBatch, Require, ScanOptions, ScanOrder, Versioned, WriteBatch,
+    KvError, PairBatch, Require, ScanCursor, ScanOptions, ScanOrder, TransactionSet, Versioned, WriteBatch,
 };
 pub use saker_image as image;
 #[doc(inline)]

@@ -385,6 +385,20 @@ fn writes_that_are_held_back_are_stored_and_told() {
     }
 }
 
+/// Whichever shard holds writes back, the device says so: all keys are one shard's.
+#[test]
+fn every_shard_tells_of_its_stalls() {
+    for shard in 0..2 {
+        let url =
+            format!("{}{HELD_BACK}&level0_stop_writes_trigger=1&shards=2&timing=real", url(EngineKind::LSM));
+        let mut kv = Kv::open(&url).expect("opens");
+        let of_shard = |n: &u32| saker_shards::shard_of(&key(*n), 2) == shard;
+        (0..400).filter(of_shard).for_each(|n| kv.put(&key(n), &value(n, 1, 100)).expect("stored"));
+        let told = kv.write_control().expect("asked").expect("told").stalls;
+        assert!(told.all(Hold::Stopped).writes > 0, "shard {shard}: {told:?}");
+    }
+}
+
 /// Sessions of several threads write and read while writes are delayed and stopped.
 #[test]
 fn sessions_go_on_while_writes_are_held_back() {

@@ -1,6 +1,6 @@
 //! Transactions through the door for applications, on devices of this process.
 
-use saker::{EngineKind, HostError, Kv, KvError, PairVersion, Require, WriteBatch};
+use saker::{EngineKind, Hold, HostError, Kv, KvError, PairVersion, Require, WriteBatch};
 use std::collections::BTreeMap;
 
 const ENGINES: [&str; 3] = ["hash_store", "lsm", "tree"];
@@ -121,6 +121,84 @@ fn an_atomic_batch_is_not_split() {
         }
         assert!(matches!(kv.write(&batch), Err(HostError::TransactionLength { .. })));
         assert!(!kv.exists(&0_u32.to_be_bytes()).expect("looks"));
+    }
+}
+
+/// A batch may write a key twice, atomic or not: the last write counts.
+#[test]
+fn an_atomic_batch_writes_a_key_as_often_as_another() {
+    for (engine, key) in ENGINES.into_iter().flat_map(|engine| [(engine, b"a".to_vec()), (engine, long(1))]) {
+        let mut kv = open(&format!("&engine={engine}"));
+        for is_atomic in [false, true] {
+            let mut batch = WriteBatch::new();
+            batch
+                .set_atomic(is_atomic)
+                .put(&key, b"1")
+                .delete(&key)
+                .put(&key, b"2")
+                .put(b"b", b"3")
+                .delete(b"b");
+            assert_eq!(kv.write(&batch), Ok(()), "{engine}, atomic: {is_atomic}");
+            let found = (kv.get(&key).expect("reads"), kv.get(b"b").expect("reads"));
+            assert_eq!(found, (Some(b"2".to_vec()), None), "{engine}, atomic: {is_atomic}");
+        }
+    }
+}
+
+/// Puts that nobody has waited for come before a transaction that follows them.
+#[test]
+fn queued_puts_come_before_a_transaction() {
+    for engine in ENGINES {
+        for more in ["", "&threads=1", "&timing=real"] {
+            let mut kv = open(&format!("&engine={engine}{more}"));
+            for round in 0..30_u8 {
+                for n in 0..40_u8 {
+                    kv.put_queued(b"a", &[round, n]).expect("queued");
+                }
+                kv.transact(&mut |txn| {
+                    assert_eq!(txn.get(b"a")?, Some(vec![round, 39]), "{engine}{more}");
+                    txn.put(b"a", &[round, 40])
+                })
+                .expect("nobody is between");
+                (41..50).for_each(|n| kv.put_queued(b"a", &[round, n]).expect("queued"));
+                // Nothing is read that would wait for them.
+                let mut batch = WriteBatch::new();
+                kv.write(batch.set_atomic(true).put(b"a", &[round, 50])).expect("room");
+                kv.drain().expect("stored");
+                assert_eq!(kv.get(b"a").expect("reads"), Some(vec![round, 50]), "{engine}{more}");
+            }
+        }
+    }
+}
+
+/// Transactions wait as single writes do while the engine's background work does not keep up.
+#[test]
+fn transactions_are_held_back_as_other_writes() {
+    for more in ["", "&threads=1", "&timing=real"] {
+        for stop in [1, 40] {
+            let mut kv = open(&format!(
+                "&engine=lsm&write_buffer_size=2KiB&level0_file_num_compaction_trigger=1&level0_slowdown_writes_trigger=1\
+                 &delayed_write_rate=64KiB&level0_stop_writes_trigger={stop}{more}"
+            ));
+            for n in 0..200_u32 {
+                kv.transact(&mut |txn| {
+                    txn.put(&n.to_be_bytes(), &[1; 50])?;
+                    txn.put(&(n + 1000).to_be_bytes(), &[2; 50])
+                })
+                .expect("it waits, and is not refused");
+            }
+            let keys: Vec<[u8; 4]> = (0..200).chain(1000..1200).map(u32::to_be_bytes).collect();
+            let lent: Vec<&[u8]> = keys.iter().map(<[u8; 4]>::as_slice).collect();
+            assert!(
+                kv.multi_exist(&lent).expect("looks").into_iter().all(|is_there| is_there),
+                "{stop}{more}"
+            );
+            if more == "&timing=real" {
+                let stalls = kv.write_control().expect("asked").expect("told").stalls;
+                let hold = if stop == 1 { Hold::Stopped } else { Hold::Delayed };
+                assert!(stalls.all(hold).writes > 0, "{stop}: {stalls:?}");
+            }
+        }
     }
 }
 

@@ -4,51 +4,24 @@
 #[path = "../../saker/tests/support/formats.rs"]
 mod formats;
 
+use crate::killed;
 use formats::{Part, perform, verify};
 use saker::{EngineKind, ImagePlan, Raw};
 use saker_sim::{Rng, Seed};
-use saker_tcp::{Server, ServerConfig};
-use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
-use std::os::fd::AsFd;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
 #[test]
 #[ignore = "the parent starts it and kills it"]
 fn child() {
-    let Ok(url) = std::env::var("SAKER_FORMATS_URL") else { return };
-    let mut config = ServerConfig::new(&url);
-    config.listen = vec!["127.0.0.1:0".parse().expect("an address")];
-    let server = Server::start(config).expect("the server starts");
-    // The harness prints to standard output; standard input is the parent's pipe.
-    let pipe = std::io::stdin().as_fd().try_clone_to_owned().expect("duplicates");
-    writeln!(File::from(pipe), "tcp://{}/{}", server.addresses()[0], server.names()[0])
-        .expect("the parent reads");
-    std::thread::sleep(Duration::from_secs(60));
-}
-
-fn start(path: &Path) -> (Child, String) {
-    let (reader, writer) = std::io::pipe().expect("a pipe");
-    let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command
-        .args(["format_kill::child", "--exact", "--ignored", "--nocapture"])
-        .stdin(writer)
-        .stdout(Stdio::null());
-    command.env("SAKER_FORMATS_URL", format!("file:{}", path.display()));
-    let child = command.spawn().expect("starts");
-    drop(command);
-    let mut url = String::new();
-    BufReader::new(reader).read_line(&mut url).expect("reads");
-    (child, url.trim_end().to_owned())
+    killed::serve();
 }
 
 /// Works until the target is killed in part `last` or soon afterwards; how many parts were acknowledged.
 fn live_and_die(path: &Path, last: u64, moment: Duration) -> u64 {
-    let (mut child, url) = start(path);
-    let mut raw = Raw::open(&format!("{url}?reconnect=0&timeout=10")).expect("opens");
+    let (mut child, url) = killed::start("format_kill::child", path);
+    let mut raw = Raw::open(&url).expect("opens");
     let (begins, begun) = channel();
     let killer = std::thread::spawn(move || {
         begun.recv().expect("it begins");
@@ -80,7 +53,7 @@ fn round(engine: EngineKind, rng: &mut Rng) -> bool {
     let shift = rng.below(4);
     let ended = live_and_die(&path, last, Duration::from_micros(rng.below(3000 >> shift)));
     // Whoever looks comes over the network, too.
-    let (mut child, url) = start(&path);
+    let (mut child, url) = killed::start("format_kill::child", &path);
     let mut raw = Raw::open(&url).expect("opens");
     verify(&mut raw, ended);
     let _ = child.kill();

@@ -2,6 +2,8 @@
 
 mod examples;
 mod format_kill;
+mod history_kill;
+mod killed;
 mod loopback;
 mod redis;
 mod transfer_kill;

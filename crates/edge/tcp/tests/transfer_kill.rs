@@ -1,15 +1,11 @@
 //! A target is killed (SIGKILL) while hosts on threads of their own move money in transactions, again and again: no money comes or
 //! goes, and what a host was told is there. `crates/edge/saker/tests/transfer_kill.rs` kills a process that uses an image itself.
 
+use crate::killed;
 use crate::transfers::{audit, counter, number, open_accounts, transfer};
 use saker::{EngineKind, ImagePlan, Kv};
 use saker_sim::Seed;
-use saker_tcp::{Server, ServerConfig};
-use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
-use std::os::fd::AsFd;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 const CLIENTS: u64 = 3;
@@ -17,35 +13,12 @@ const CLIENTS: u64 = 3;
 #[test]
 #[ignore = "the parent starts it and kills it"]
 fn child() {
-    let Ok(url) = std::env::var("SAKER_SIGKILL_URL") else { return };
-    let mut config = ServerConfig::new(&url);
-    config.listen = vec!["127.0.0.1:0".parse().expect("an address")];
-    let server = Server::start(config).expect("the server starts");
-    // The harness prints to standard output; standard input is the parent's pipe.
-    let pipe = std::io::stdin().as_fd().try_clone_to_owned().expect("duplicates");
-    writeln!(File::from(pipe), "tcp://{}/{}", server.addresses()[0], server.names()[0])
-        .expect("the parent reads");
-    std::thread::sleep(Duration::from_secs(60));
-}
-
-fn start(path: &Path) -> (Child, String) {
-    let (reader, writer) = std::io::pipe().expect("a pipe");
-    let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command
-        .args(["transfer_kill::child", "--exact", "--ignored", "--nocapture"])
-        .stdin(writer)
-        .stdout(Stdio::null());
-    command.env("SAKER_SIGKILL_URL", format!("file:{}", path.display()));
-    let child = command.spawn().expect("starts");
-    drop(command);
-    let mut url = String::new();
-    BufReader::new(reader).read_line(&mut url).expect("reads");
-    (child, format!("{}?reconnect=0&timeout=10", url.trim_end()))
+    killed::serve();
 }
 
 /// What each client was told last before the target was killed.
 fn live_and_die(path: &Path, round: u64, before: &[u64], moment: Duration) -> Vec<u64> {
-    let (mut child, url) = start(path);
+    let (mut child, url) = killed::start("transfer_kill::child", path);
     open_accounts(&mut Kv::open(&url).expect("opens")).expect("opens accounts");
     let url = &url;
     std::thread::scope(|scope| {

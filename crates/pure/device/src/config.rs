@@ -1,6 +1,6 @@
 //! What a device is made of, as its image says.
 
-use saker_engine::{EngineKind, HashStoreConfig, KeyCost, Settings};
+use saker_engine::{Capability, EngineKind, HashStoreConfig, KeyCost, Settings};
 use saker_flash::page_map::PageMapConfig;
 use saker_long_keys::NarrowDigest;
 use saker_nvme::vendor_specific::Methods;
@@ -133,6 +133,12 @@ impl NamespaceConfig {
             error_on_delete: false,
         };
         Self { nsid, quota_segments, kind, settings: Settings::NONE }
+    }
+
+    /// Whether its engine has threads of its own.
+    pub(crate) fn has_workers(&self) -> bool {
+        let NamespaceKind::Kv { engine, .. } = &self.kind else { return false };
+        engine.capabilities().has(Capability::Workers)
     }
 
     /// The same with another engine, if it has pairs.

@@ -8,11 +8,11 @@ use crate::device::{Attachment, Device, FLUSH};
 use crate::execute::{Outcome, Reach, Reply, Request, kv_status};
 use crate::namespace::Namespace;
 use crate::vendor;
-use saker_engine::{Background, Job};
+use saker_engine::{Background, Job, Progress};
 use saker_flash::{Flash, NamespaceSegments};
 use saker_link::{DmaSpace, Sqe};
 use saker_nvme::{NSID_ALL, Status};
-use saker_segment_store::{SegmentStore, Step, Tag};
+use saker_segment_store::{SegmentStore, Stall, Step, Tag};
 use saker_sim::{Class, Free, Meter, Unit};
 
 /// No clock, no costs.
@@ -51,6 +51,22 @@ const QUANTA_PER_PAGE: u64 = 64;
 /// never.
 pub(crate) const QUANTA_WHILE_HELD: u64 = 64;
 
+/// What was tried for a blocked command.
+#[derive(Default)]
+struct Tries {
+    /// Attempts in a row without any progress.
+    fruitless: u32,
+    /// Quanta of background work.
+    quanta: u64,
+}
+
+/// What a blocked command does next.
+#[derive(PartialEq, Eq)]
+enum Room {
+    TryAgain,
+    GivenUp,
+}
+
 impl Device<Untimed> {
     /// A device that keeps no time. It recovers at once.
     pub fn new(flash: Flash, config: DeviceConfig, host: Attachment) -> Self {
@@ -68,10 +84,10 @@ impl Device<Untimed> {
             loop {
                 let step = self.namespaces[n].recover(&mut self.flash.view(owner, Class::Foreground));
                 match step {
-                    Step::Done(true) => break,
+                    Step::Done(Progress::Finished) => break,
                     // Nothing is programmed any more: recovery would wait for that for ever.
-                    Step::Done(false) if !self.flash.is_powered() => break,
-                    Step::Done(false) => {}
+                    Step::Done(Progress::More) if !self.flash.is_powered() => break,
+                    Step::Done(Progress::More) => {}
                     Step::Need(_) | Step::Blocked(_) => unreachable!("untimed pages are resident"),
                 }
             }
@@ -233,7 +249,7 @@ impl Device<Untimed> {
         mut execute: impl FnMut(&mut Namespace, &DmaSpace, &mut NamespaceSegments<'_>) -> Outcome,
     ) -> Reply {
         let owner = self.namespaces[n].owner();
-        let (mut fruitless, mut quanta) = (0, 0);
+        let mut tries = Tries::default();
         loop {
             let mut view = self.flash.view(owner, Class::Foreground);
             match execute(&mut self.namespaces[n], &self.host.space, &mut view) {
@@ -246,10 +262,8 @@ impl Device<Untimed> {
                     return if reply.flush.is_some() { self.finish_flush(n, reply) } else { reply };
                 }
                 Outcome::Need(_) => unreachable!("untimed pages are resident"),
-                Outcome::Blocked(_) => {
-                    fruitless = if self.make_room(n) { 0 } else { fruitless + 1 };
-                    quanta += 1;
-                    if self.gives_up(n, fruitless, quanta) {
+                Outcome::Blocked(stall) => {
+                    if self.try_for_room(n, stall, &mut tries) == Room::GivenUp {
                         return failed(kv_status(self.no_room()));
                     }
                 }
@@ -258,6 +272,22 @@ impl Device<Untimed> {
                 return failed(Status::INTERNAL_ERROR);
             }
         }
+    }
+
+    /// One attempt for a command that is blocked.
+    #[cold]
+    fn try_for_room(&mut self, n: usize, stall: Stall, tries: &mut Tries) -> Room {
+        let worked = self.make_room(n);
+        if stall == Stall::Worker {
+            // It may need this core.
+            if !worked {
+                std::thread::yield_now();
+            }
+            return Room::TryAgain;
+        }
+        tries.fruitless = if worked { 0 } else { tries.fruitless + 1 };
+        tries.quanta += 1;
+        if self.gives_up(n, tries.fruitless, tries.quanta) { Room::GivenUp } else { Room::TryAgain }
     }
 
     /// Whether a blocked command waits no longer. While the host's file refuses pages it has to refuse once more for

@@ -51,7 +51,7 @@ impl Change {
             Self::Remove => store.delete(at, &mut Context::new(m, w)).map(|deleted| deleted.map(|_| ())),
             Self::Replace(bytes) => {
                 let put = store.store(at, &mut &bytes[..], Condition::Always, &mut Context::new(m, w));
-                put.map(|put| put.map(|put| _ = put.ended()))
+                put.map(|put| put.and_then(|put| put.wait(store).map(|_| ())))
             }
         }
     }

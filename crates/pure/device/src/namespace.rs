@@ -12,7 +12,7 @@ use saker_flash::page_map::gc::Progress;
 use saker_flash::page_map::recover::Recovery as BlockRecovery;
 use saker_flash::page_map::{PageMap, PageMapConfig};
 use saker_flash::{Cells, Flash, NamespaceSegments};
-use saker_log::recover::Damage;
+use saker_log::recover::{self, Damage};
 use saker_long_keys::NarrowDigest;
 use saker_segment_store::{CellError, Completion, SegmentStore, Step, Tag};
 use saker_sim::{Class, Meter};
@@ -144,22 +144,22 @@ impl Namespace {
         matches!(self.store, Store::KvRecovery(_) | Store::BlockRecovery(_))
     }
 
-    /// Goes on recovering. `Done(true)` when it is over (recovered or damaged).
-    pub fn recover(&mut self, m: &mut NamespaceSegments<'_>) -> Step<bool> {
+    /// Goes on recovering; it has finished when the namespace is recovered or known to be damaged.
+    pub fn recover(&mut self, m: &mut NamespaceSegments<'_>) -> Step<recover::Progress> {
         let step = match &mut self.store {
             Store::KvRecovery(r) => r.step(m),
             Store::BlockRecovery(r) => r.step(m),
-            _ => return Step::Done(true),
+            _ => return Step::Done(recover::Progress::Finished),
         };
         step.map(|result| match result {
-            Ok(false) => false,
+            Ok(recover::Progress::More) => recover::Progress::More,
             Err(damage) => {
                 self.store = Store::Damaged(damage);
-                true
+                recover::Progress::Finished
             }
-            Ok(true) => {
+            Ok(recover::Progress::Finished) => {
                 self.finish_recovery();
-                true
+                recover::Progress::Finished
             }
         })
     }

@@ -17,7 +17,7 @@ mod settings;
 mod traces;
 mod turns;
 
-use crate::config::DeviceConfig;
+use crate::config::{DeviceConfig, NamespaceConfig};
 use crate::device::{Attachment, Device};
 use crate::execute::{Reply, Request};
 use crate::methods::InlineHead;
@@ -196,8 +196,13 @@ impl Timed {
 
 impl Device<Timed> {
     /// A device that keeps time. Its namespaces recover as it is advanced.
+    ///
+    /// # Panics
+    /// For an engine with threads of its own ([`Capability::Workers`](saker_engine::Capability::Workers)).
     pub fn timed(flash: Flash, config: DeviceConfig, host: Attachment, costs: Costs) -> Self {
         let namespaces = config.namespaces.len();
+        let has_workers = config.namespaces.iter().any(NamespaceConfig::has_workers);
+        assert!(!has_workers, "an engine with threads of its own takes no part in virtual time");
         let config = DeviceConfig { group_keys: costs.group_keys, ..config };
         let mut device = Self::with_tempo(flash, config, host, Timed::new(costs, namespaces));
         device.format();

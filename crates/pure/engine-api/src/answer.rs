@@ -28,20 +28,20 @@ pub struct Token(pub u64);
 pub enum Put {
     /// The pair is stored, under that version.
     Done(Version),
-    /// The engine has taken the value and will tell later. No engine does so yet.
+    /// The engine has taken the value, and a thread of its own goes on: [`Engine::outcome`](crate::Engine::outcome) tells how it ended.
     Pending(Token),
 }
 
 impl Put {
-    /// The version of a put that has ended.
+    /// The version of a put that has ended, for drivers that take no engine with threads of its own.
     ///
     /// # Panics
-    /// For a put that has not: drivers do not wait for tokens yet.
+    /// For a put that has not.
     #[inline]
     pub fn ended(self) -> Version {
         match self {
             Self::Done(version) => version,
-            Self::Pending(token) => unreachable!("no driver waits for {token:?}"),
+            Self::Pending(token) => unreachable!("nobody waits here for {token:?}"),
         }
     }
 }

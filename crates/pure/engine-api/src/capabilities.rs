@@ -30,11 +30,15 @@ pub enum Capability {
     /// Groups with [`GroupFlags::ATOMIC`](crate::GroupFlags::ATOMIC), which a power cut leaves whole or not at all, and versions of pairs
     /// ([`Groups::version`](crate::Groups::version)): what [`transact`](crate::transact) needs.
     Transactions,
+    /// It has threads of its own: a put may be [`Put::Pending`](crate::Put::Pending), and an operation may be blocked until such a thread
+    /// is through. The device without time waits for both. Nothing that keeps virtual time takes such an engine: nobody can say when in
+    /// virtual time a thread is through.
+    Workers,
 }
 
 impl Capability {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::List,
         Self::Snapshots,
         Self::Scan,
@@ -46,6 +50,7 @@ impl Capability {
         Self::Reset,
         Self::LiveSettings,
         Self::Transactions,
+        Self::Workers,
     ];
 
     /// Its name in reports and refusals.
@@ -62,6 +67,7 @@ impl Capability {
             Self::Reset => "reset",
             Self::LiveSettings => "live_settings",
             Self::Transactions => "transactions",
+            Self::Workers => "workers",
         }
     }
 

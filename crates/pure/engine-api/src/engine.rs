@@ -1,6 +1,6 @@
 //! What drivers ask of an engine: the device over flash, the host over a block namespace.
 
-use crate::answer::{Put, Version};
+use crate::answer::{Put, Token, Version};
 use crate::capabilities::{Capabilities, Capability, Unsupported};
 use crate::context::Context;
 use crate::groups::Groups;
@@ -12,7 +12,7 @@ use crate::list::List;
 use crate::scan::Scans;
 use crate::settings::Settings;
 use crate::write_condition::WriteCondition;
-use saker_log::recover::Damage;
+use saker_log::recover::{Damage, Progress};
 use saker_segment_store::{Completion, SegmentStore, Step, Tag};
 use saker_sim::Meter;
 use std::fmt::Debug;
@@ -41,6 +41,15 @@ pub trait Engine: Clone + Debug + List + Scans + Groups + Hints + Inspect {
         condition: Condition,
         cx: &mut Context<'_, M, W>,
     ) -> Step<Result<Put, KvError>>;
+
+    /// How the put ended that was answered with that token; `None`: it has not. It is told once, and means what the answer would have
+    /// meant. Only an engine with [`Capability::Workers`] writes it.
+    ///
+    /// # Errors
+    /// As [`Self::store`].
+    fn outcome(&mut self, token: Token) -> Option<Result<Version, KvError>> {
+        unreachable!("{token:?} is of no put of this engine")
+    }
 
     /// Delivers a value, or its beginning where the sink has less room. Returns its whole length in bytes. Nothing is delivered
     /// that does not match its checksum.
@@ -170,11 +179,11 @@ pub trait Recover: Clone + Debug {
     /// What comes of it.
     type Engine;
 
-    /// Goes on. `Done(Ok(true))`: it is over.
+    /// Goes on, until it has [`Finished`](Progress::Finished).
     ///
     /// # Errors
     /// [`Damage`]: the image contradicts itself, and the store cannot be opened.
-    fn step<M: SegmentStore>(&mut self, medium: &mut M) -> Step<Result<bool, Damage>>;
+    fn step<M: SegmentStore>(&mut self, medium: &mut M) -> Step<Result<Progress, Damage>>;
 
     /// Takes note of a finished I/O.
     fn completed<M: SegmentStore>(&mut self, done: &Completion, medium: &mut M);

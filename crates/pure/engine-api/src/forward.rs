@@ -20,6 +20,7 @@ macro_rules! forward_engine {
                 changes fn store<M: SegmentStore, W: Meter, S: Source>(
                     key: &[u8], value: &mut S, condition: Condition, cx: &mut Context<'_, M, W>
                 ) -> Step<Result<Put, KvError>>;
+                changes fn outcome(token: Token) -> Option<Result<Version, KvError>>;
                 changes fn retrieve<M: SegmentStore, W: Meter, K: Sink>(
                     key: &[u8], sink: &mut K, cx: &mut Context<'_, M, W>
                 ) -> Step<Result<u32, KvError>>;
@@ -117,7 +118,7 @@ pub mod forwarded {
     pub use crate::{
         Answers, Background, Capabilities, Condition, Context, Engine, GroupError, GroupSource, Groups,
         Hints, Inspect, Job, KvError, List, Memory, PairVersion, Pairs, Put, Scan, Scanned, Scans, Settings,
-        Sink, Snapshot, Source, StoreStats, Unsupported, Version, WriteCondition,
+        Sink, Snapshot, Source, StoreStats, Token, Unsupported, Version, WriteCondition,
     };
     pub use saker_log::{LogFlip, LogStats};
     pub use saker_segment_store::{Completion, SegmentStore, Step, Tag};

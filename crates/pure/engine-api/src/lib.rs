@@ -6,7 +6,7 @@
 //! | `capabilities` | what not every engine does, by name |
 //! | `list`, `scan`, `groups`, `hints`, `inspect` | the traits of those capabilities |
 //! | `context` | the medium and the meter of a call |
-//! | `answer`, `job` | what became of a write; background work |
+//! | `answer`, `wait`, `job` | what became of a write; waiting for an engine's threads; background work |
 //! | [`kv`] | values on their way in and out, errors, counters |
 //! | [`settings`] | what is asked of an engine by name |
 //! | `write_condition` | whether background work keeps up with writes |
@@ -35,6 +35,7 @@ mod scan;
 pub mod settings;
 mod singly;
 pub mod transaction;
+mod wait;
 mod write_condition;
 pub mod write_gate;
 
@@ -51,6 +52,7 @@ pub use inspect::Inspect;
 pub use job::{Background, Job, JobId, JobKind};
 pub use kv::{Condition, KvError, Memory, Sink, Source, SourceError, StoreStats};
 pub use list::List;
+pub use saker_log::recover::Progress;
 pub use scan::{Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Scans, Snapshot};
 pub use settings::{Setting, Settings, Typed};
 pub use singly::{SINGLY_BYTES_MAX, Single, Singly, Value};

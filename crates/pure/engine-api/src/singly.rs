@@ -58,7 +58,7 @@ impl Single<'_> {
         match self.op {
             GroupOp::Store => {
                 let put = engine.store(self.key, &mut &*self.value, Condition::Always, cx);
-                put.map(|put| put.map(|put| _ = put.ended()))
+                put.map(|put| put.and_then(|put| put.wait(engine).map(|_| ())))
             }
             GroupOp::Delete => engine.delete(self.key, cx).map(|deleted| deleted.map(|_| ())),
             GroupOp::Exist => engine.exists(self.key, cx),

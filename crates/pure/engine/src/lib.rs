@@ -26,10 +26,10 @@ pub use registry::{AnyEngine, AnyRecovery, EngineKind, Registration};
 pub use saker_engine_api::{
     Answers, Background, Capabilities, Capability, Condition, Context, Engine, GroupError, GroupFlags,
     GroupOp, GroupSource, Groups, Hints, Inspect, Job, JobId, JobKind, KvError, List, Member, Memory,
-    NotDone, Outside, OutsideRecovery, PairVersion, Pairs, Put, Recover, SCAN_PAIRS_MAX, Scan, Scanned,
-    Scans, Setting, Settings, Single, Singly, Sink, Snapshot, Source, SourceError, StoreStats, Typed,
-    Unsupported, Value, Version, WriteCondition, WriteStallCause, kv, settings, transact, transaction,
-    write_gate,
+    NotDone, Outside, OutsideRecovery, PairVersion, Pairs, Progress, Put, Recover, SCAN_PAIRS_MAX, Scan,
+    Scanned, Scans, Setting, Settings, Single, Singly, Sink, Snapshot, Source, SourceError, StoreStats,
+    Token, Typed, Unsupported, Value, Version, WriteCondition, WriteStallCause, kv, settings, transact,
+    transaction, write_gate,
 };
 pub use saker_value_log::group::{GROUP_BYTES_MAX, KeyCost};
 pub use saker_value_log::packing::{PRICED_BYTES, Packing};

@@ -6,7 +6,9 @@ use super::script::{Step, Subject};
 use super::small::Setup;
 use super::tale::{Counters, MediaOps, Outcomes, Tale};
 use saker_assembly::Build;
-use saker_engine::{AnyEngine, AnyRecovery, Condition, Engine, KvError, Pairs, Recover, Scan, Snapshot};
+use saker_engine::{
+    AnyEngine, AnyRecovery, Condition, Engine, KvError, Pairs, Progress, Recover, Scan, Snapshot,
+};
 use saker_engine::{Capability, Context, Groups, Hints, Inspect, Job, List, Scans, Singly};
 use saker_flash::{Flash, NamespaceSegments};
 use saker_segment_store::Step as Driver;
@@ -56,12 +58,12 @@ impl Bare {
         let mut recovery = AnyRecovery::new(build.engine, &config, &flash.view(OWNER, Class::Foreground));
         for _ in 0..TRIES_MAX {
             match recovery.step(&mut flash.view(OWNER, Class::Foreground)) {
-                Driver::Done(Ok(true)) => {
+                Driver::Done(Ok(Progress::Finished)) => {
                     let mut bare = Self::with(flash, recovery.finish(), build);
                     bare.take_completions();
                     return Ok(bare);
                 }
-                Driver::Done(Ok(false)) => {}
+                Driver::Done(Ok(Progress::More)) => {}
                 Driver::Done(Err(damage)) => return Err(HistoryError::Damaged(damage.to_string())),
                 Driver::Need(_) | Driver::Blocked(_) => {
                     while let Some((_, done)) = flash.take_completion() {

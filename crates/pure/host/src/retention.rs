@@ -94,6 +94,12 @@ impl Retention {
         }
     }
 
+    /// How much is kept, and for how long.
+    #[must_use]
+    pub const fn options(&self) -> RetentionOptions {
+        self.options
+    }
+
     /// Whether the pair is there and not too old.
     #[must_use]
     pub fn holds(&self, key: &Key, now: Instant) -> bool {

@@ -27,6 +27,16 @@ use saker_segment_store::{
 };
 use std::collections::BTreeMap;
 
+/// How far something is that comes back after power-on, piece by piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Progress {
+    /// There is more to do: call again.
+    More,
+    /// It is there.
+    Finished,
+}
+
 /// Slots in use and what they say.
 type Slots = Vec<(SlotId, SlotView)>;
 

@@ -22,6 +22,8 @@ pub enum Stall {
         /// Those bytes.
         bytes: u64,
     },
+    /// A thread of the engine's own is at what this waits for. It goes on by itself, so however often this is said, nothing is full.
+    Worker,
 }
 
 /// The answer of one step. With `Need` and `Blocked` the store's state is as before the call.

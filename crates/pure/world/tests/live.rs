@@ -1,16 +1,16 @@
 //! A live setting in virtual time: of a device that has nothing else to do, and of a store at the host.
 
-use saker_assembly::{Build, port};
+use crate::clocked::{PATIENCE, opened};
+use saker_assembly::Build;
 use saker_engine::{EngineKind, Settings, for_each_engine};
 use saker_host::host_kv::{Answer, HostKv, Op, Outcome, SettingRefused, Work};
-use saker_host::{ClientOptions, ConnectOptions, Connection, Driver as _, KvClient, Patience};
+use saker_host::{Connection, Driver as _, KvClient};
 use saker_nvme::Key;
 use saker_nvme::vendor_specific::text_of;
 use saker_profile::Profile;
 use saker_world::Clocked;
 use saker_world::stores::host_kv;
 
-const PATIENCE: Patience = Patience { polls_max: 1_000_000 };
 const PAIRS: u64 = 3000;
 
 fn open(engine: EngineKind) -> (Connection, KvClient<Clocked>) {
@@ -20,13 +20,7 @@ fn open(engine: EngineKind) -> (Connection, KvClient<Clocked>) {
     if engine == EngineKind::TREE {
         build.set("write_buffer_size", 8 << 10).expect("in range");
     }
-    let host = build.attach(2, 8);
-    let mut device = Clocked(build.timed(host.clone()));
-    let options = ConnectOptions { patience: PATIENCE, ..ConnectOptions::default() };
-    let mut connection = Connection::connect(port(&host), &mut device, options).expect("connects");
-    let options = ClientOptions { depth: 8, patience: PATIENCE, ..ClientOptions::default() };
-    let client = KvClient::open(&mut connection, device, 1, options).expect("opens");
-    (connection, client)
+    opened(&build)
 }
 
 fn key(n: u64) -> Key {

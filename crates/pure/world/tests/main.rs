@@ -1,5 +1,6 @@
 //! Host and device joined, in virtual time and without time. One program, so that it is linked once.
 
+mod clocked;
 mod contract;
 mod cores;
 mod cores_cut;
@@ -24,4 +25,5 @@ mod shards;
 mod stress;
 mod table;
 mod waits;
+mod workers;
 mod write_control;

@@ -1,14 +1,13 @@
 //! Prefetch groups in virtual time: how many pages are read, how long it takes, and that nothing stale is delivered.
 
+use crate::clocked::opened;
 use saker_assembly::Build;
-use saker_assembly::port;
-use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, Patience};
+use saker_host::{Connection, KvClient};
 use saker_nvme::Key;
 use saker_profile::Profile;
 use saker_sim::{Rng, Seed};
 use saker_world::Clocked;
 
-const PATIENCE: Patience = Patience { polls_max: 1_000_000 };
 /// Keys read together, and groups of them.
 const TOGETHER: u64 = 12;
 const GROUPS: u64 = 40;
@@ -16,13 +15,7 @@ const GROUPS: u64 = 40;
 fn open() -> (Connection, KvClient<Clocked>) {
     let profile = Profile::builtin("cosmos-plus").expect("built in");
     let build = Build::kv(&profile, 1 << 30, 1).expect("large enough");
-    let host = build.attach(2, 8);
-    let mut device = Clocked(build.timed(host.clone()));
-    let options = ConnectOptions { patience: PATIENCE, ..ConnectOptions::default() };
-    let mut connection = Connection::connect(port(&host), &mut device, options).expect("connects");
-    let options = ClientOptions { depth: 8, patience: PATIENCE, ..ClientOptions::default() };
-    let client = KvClient::open(&mut connection, device, 1, options).expect("opens");
-    (connection, client)
+    opened(&build)
 }
 
 fn key(n: u64) -> Key {

@@ -1,24 +1,16 @@
 //! A device told by a latency table: Samsung's KV SSD as compound commands (HotStorage'19) measured it.
 
+use crate::clocked::opened;
 use saker_assembly::Build;
-use saker_assembly::port;
 use saker_host::group::{Form, Op};
-use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, Patience};
+use saker_host::{Connection, KvClient};
 use saker_nvme::Key;
 use saker_profile::Profile;
 use saker_world::Clocked;
 
-const PATIENCE: Patience = Patience { polls_max: 1_000_000 };
-
 fn open(profile: &Profile) -> (Connection, KvClient<Clocked>) {
     let build = Build::kv(profile, 512 << 20, 1).expect("large enough");
-    let host = build.attach(2, 8);
-    let mut device = Clocked(build.timed(host.clone()));
-    let options = ConnectOptions { patience: PATIENCE, ..ConnectOptions::default() };
-    let mut connection = Connection::connect(port(&host), &mut device, options).expect("connects");
-    let options = ClientOptions { depth: 8, patience: PATIENCE, ..ClientOptions::default() };
-    let client = KvClient::open(&mut connection, device, 1, options).expect("opens");
-    (connection, client)
+    opened(&build)
 }
 
 fn samsung(batched: bool) -> (Connection, KvClient<Clocked>) {

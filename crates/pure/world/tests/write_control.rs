@@ -1,10 +1,11 @@
 //! Writes that an LSM store's background work does not keep up with: delayed to a rate or stopped, in the device and at the host.
 
-use saker_assembly::{Build, port};
+use crate::clocked::opened;
+use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_engine::write_gate::{Held, Hold, Stalls};
 use saker_engine::{Settings, WriteStallCause};
-use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, Patience, TransferOptions};
+use saker_host::{Connection, KvClient, TransferOptions};
 use saker_nvme::Key;
 use saker_nvme::vendor_specific::text_of;
 use saker_profile::Profile;
@@ -162,18 +163,6 @@ fn what_is_held_is_the_same_every_time() {
         assert_eq!(of(&DELAYED), of(&DELAYED), "{}", kind.name());
         assert_eq!(of(&STOPPED), of(&STOPPED), "{}", kind.name());
     }
-}
-
-const PATIENCE: Patience = Patience { polls_max: 10_000_000 };
-
-fn opened(build: &Build) -> (Connection, KvClient<Clocked>) {
-    let host = build.attach(2, 8);
-    let mut device = Clocked(build.timed(host.clone()));
-    let options = ConnectOptions { patience: PATIENCE, ..ConnectOptions::default() };
-    let mut connection = Connection::connect(port(&host), &mut device, options).expect("connects");
-    let options = ClientOptions { depth: 8, patience: PATIENCE, ..ClientOptions::default() };
-    let client = KvClient::open(&mut connection, device, 1, options).expect("opens");
-    (connection, client)
 }
 
 fn set(connection: &mut Connection, client: &mut KvClient<Clocked>, name: &str, number: u64) {

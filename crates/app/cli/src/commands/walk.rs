@@ -60,7 +60,7 @@ impl Walk {
         Self { wanted, by_bytes, from, from_seen: false, taken: 0, ended: false }
     }
 
-    /// Replaces `page` with the next wanted keys; `false` when there are no more. Keys that come or go during the
+    /// Replaces `page` with the next wanted keys. Whether there were any. Keys that come or go during the
     /// walk may be seen or not; all others are seen once.
     ///
     /// # Errors

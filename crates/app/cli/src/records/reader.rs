@@ -49,7 +49,7 @@ impl<R: BufRead> Reader<R> {
         self.lines.bytes_read()
     }
 
-    /// Puts the next record into `record`; `false` at the end.
+    /// Puts the next record into `record`. Whether there was one.
     ///
     /// # Errors
     /// `Bad` for a line that is no record, `Stream` when the stream fails.

@@ -13,7 +13,7 @@
 
 use crate::store::{Config, Entry, PlainLog};
 use saker_engine::Recover;
-use saker_log::recover::{Damage, survey};
+use saker_log::recover::{Damage, Progress, survey};
 use saker_segment_store::{Completion, SegmentStore, Step, ready};
 use saker_value_log::record::Kind;
 use saker_value_log::tail::{Found, Tail};
@@ -51,19 +51,19 @@ impl Recovery {
 impl Recover for Recovery {
     type Engine = PlainLog;
 
-    fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<Progress, Damage>> {
         let Some(mut tail) = self.tail.take() else {
             match ready!(survey(&mut self.store.log, m)) {
                 Ok(image) => self.tail = Some(Tail::new(&image, None)),
                 Err(damage) => return Step::Done(Err(damage)),
             }
-            return Step::Done(Ok(false));
+            return Step::Done(Ok(Progress::More));
         };
         for _ in 0..STEP_RECORDS {
             match tail.next(&self.store.records(), m) {
                 Step::Done(Ok(Found::Record(record))) => self.replay(&record),
                 Step::Done(Ok(Found::Nothing)) => {}
-                Step::Done(Ok(Found::End)) => return Step::Done(Ok(true)),
+                Step::Done(Ok(Found::End)) => return Step::Done(Ok(Progress::Finished)),
                 Step::Done(Err(damage)) => return Step::Done(Err(damage)),
                 Step::Need(pages) => {
                     self.tail = Some(tail);
@@ -76,7 +76,7 @@ impl Recover for Recovery {
             }
         }
         self.tail = Some(tail);
-        Step::Done(Ok(false))
+        Step::Done(Ok(Progress::More))
     }
 
     fn completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {

@@ -6,9 +6,9 @@ use saker_nvme::Key;
 use saker_sim::Free;
 
 #[derive(Debug)]
-pub(super) struct KvCache(Option<ReadCache>);
+pub(super) struct PairCache(Option<ReadCache>);
 
-impl KvCache {
+impl PairCache {
     pub fn new(options: CacheOptions) -> Self {
         Self(ReadCache::new(options))
     }

@@ -2,7 +2,7 @@
 
 use super::Kv;
 use saker_host::{
-    DeviceIterator, HostError, KeyRange, PairBatch, ScanOptions, ScanOrder, StoreKeys, Xxh3Digest,
+    DeviceIterator, HostError, KeyRange, PairBatch, ScanCursor, ScanOptions, ScanOrder, StoreKeys, Xxh3Digest,
 };
 use saker_nvme::Key;
 use saker_runtime::AnyDriver;
@@ -76,6 +76,70 @@ impl Kv {
         visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<ScanOrder, HostError> {
         self.store.scan_while(options, goes_on, visit)
+    }
+
+    /// Begins a scan that goes on when [`Kv::scan_next`] is called, with any other calls in between.
+    ///
+    /// # Errors
+    /// [`HostError`]; [`KvError::Full`](crate::KvError::Full) with 16 iterators open already.
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny&engine=lsm")?;
+    /// use saker::{ScanCursor, ScanOptions};
+    /// for key in ["a", "b", "a key of more than 16 bytes"] {
+    ///     kv.put(key.as_bytes(), b"value")?;
+    /// }
+    /// let mut scan: ScanCursor = kv.open_scan(&ScanOptions::default())?;
+    /// kv.put(b"c", b"the scan does not see this")?;
+    /// let mut keys = 0;
+    /// while kv.scan_next(&mut scan, &mut |_key, _value| { keys += 1; true })? {}
+    /// assert_eq!((keys, scan.order()), (3, saker::ScanOrder::Bytes));
+    /// kv.close_scan(scan)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_scan(&mut self, options: &ScanOptions<'_>) -> Result<ScanCursor, HostError> {
+        self.store.open_scan(options)
+    }
+
+    /// Shows the next pairs of a scan: a batch of about 64 KiB, or one pair that is longer. Whether to go on; `visit` may say no, which
+    /// ends what is shown of this batch.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
+    /// # kv.put(b"key", b"value")?;
+    /// let mut scan = kv.open_scan(&saker::ScanOptions::default())?;
+    /// kv.scan_next(&mut scan, &mut |key, value| { assert_eq!((key, value), (&b"key"[..], &b"value"[..])); true })?;
+    /// assert!(scan.is_ended());
+    /// kv.close_scan(scan)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn scan_next(
+        &mut self,
+        scan: &mut ScanCursor,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<bool, HostError> {
+        self.store.scan_on(scan, visit)
+    }
+
+    /// Ends a scan: until then the device keeps what it sees. One that is dropped ends when this `Kv` opens the next, asks for pairs,
+    /// or drains.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny&engine=tree")?;
+    /// for _ in 0..100 { // a device has 16 at a time
+    ///     let scan = kv.open_scan(&saker::ScanOptions::default())?;
+    ///     kv.close_scan(scan)?;
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn close_scan(&mut self, scan: ScanCursor) -> Result<(), HostError> {
+        self.store.close_scan(scan)
     }
 
     /// Opens an iterator of the device over keys of up to 16 bytes, as of now: [`Kv::next_pairs`] goes forwards, backwards, or

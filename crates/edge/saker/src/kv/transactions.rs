@@ -84,6 +84,22 @@ impl Kv {
         Ok(Transaction { kv: self, set: TransactionSet::default() })
     }
 
+    /// Goes on with a transaction that was [suspended](Transaction::suspend).
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
+    /// let mut txn = kv.begin_transaction()?;
+    /// txn.put(b"key", b"value")?;
+    /// let set: saker::TransactionSet = txn.suspend();
+    /// assert!(!kv.exists(b"key")?, "other calls are possible in between");
+    /// kv.resume_transaction(set).commit()?;
+    /// assert!(kv.exists(b"key")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub const fn resume_transaction(&mut self, set: TransactionSet) -> Transaction<'_> {
+        Transaction { kv: self, set }
+    }
+
     /// Runs `body` in a transaction and commits it, again and again while others change what it has read. `body` may run many
     /// times, so it does nothing outside the transaction; if it returns an error nothing is done.
     ///
@@ -290,6 +306,22 @@ impl Transaction<'_> {
         let outcome = kv.store.commit(&set);
         set.writes().for_each(|(key, value)| kv.cache.wrote(key, value, outcome.is_ok()));
         outcome
+    }
+
+    /// Sets the transaction aside, with what it has read and written: [`Kv::resume_transaction`] goes on with it, on this device.
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
+    /// let mut txn = kv.begin_transaction()?;
+    /// txn.get(b"key")?;
+    /// txn.put(b"other", b"value")?;
+    /// let set = txn.suspend();
+    /// kv.put(b"key", b"changed")?;
+    /// assert!(kv.resume_transaction(set).commit().is_err(), "what was read has changed");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn suspend(self) -> TransactionSet {
+        self.set
     }
 
     /// Forgets the transaction. Dropping it does the same.

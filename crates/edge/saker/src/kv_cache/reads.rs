@@ -2,6 +2,7 @@
 
 use super::{KvCache, name};
 use saker_host::HostError;
+use saker_nvme::Key;
 
 impl KvCache {
     /// Whether the keys are there, in their order: asked in batches.
@@ -56,13 +57,35 @@ impl KvCache {
     pub fn get_into(&mut self, key: &[u8], buffer: &mut [u8]) -> Result<Option<usize>, HostError> {
         let name = name(key)?;
         let found = if self.kept.holds(&name, self.now()) { self.kv.get_into(key, buffer)? } else { None };
-        match found {
-            Some(_) => {
-                self.kept.used(&name);
-                self.stats.hits += 1;
-            }
-            None => self.stats.misses += 1,
-        }
+        self.count(&name, found.is_some());
         Ok(found)
+    }
+
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    ///
+    /// ```
+    /// # let mut cache = saker::KvCache::open("mem:?size=4MiB&profile=tiny", saker::RetentionOptions::default())?;
+    /// cache.put_if_absent(b"block", b"data")?;
+    /// assert_eq!((cache.get(b"block")?, cache.get(b"other")?), (Some(b"data".to_vec()), None));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, HostError> {
+        let name = name(key)?;
+        let found = if self.kept.holds(&name, self.now()) { self.kv.get(key)? } else { None };
+        self.count(&name, found.is_some());
+        Ok(found)
+    }
+
+    /// Counts a read, which makes its pair the one that was used last.
+    fn count(&mut self, name: &Key, is_hit: bool) {
+        if is_hit {
+            self.kept.used(name);
+            self.stats.hits += 1;
+        } else {
+            self.stats.misses += 1;
+        }
     }
 }

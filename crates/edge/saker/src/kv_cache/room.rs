@@ -1,7 +1,8 @@
 //! What is in the device of a cache, and what leaves it.
 
-use super::{KvCache, pair_bytes};
+use super::{KvCache, name, pair_bytes};
 use crate::error::Error;
+use saker_host::retention::Retention;
 use saker_host::{HostError, KvError};
 use saker_nvme::Key;
 
@@ -49,6 +50,44 @@ impl KvCache {
     pub(super) fn remove(&mut self, key: &Key) -> Result<(), HostError> {
         self.kv.delete(key.as_bytes())?;
         self.kept.removed(key);
+        Ok(())
+    }
+
+    /// Deletes a pair; whether it was there.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    ///
+    /// ```
+    /// # let mut cache = saker::KvCache::open("mem:?size=4MiB&profile=tiny", saker::RetentionOptions::default())?;
+    /// cache.put_if_absent(b"block", b"data")?;
+    /// assert!(cache.delete(b"block")? && !cache.delete(b"block")?);
+    /// assert_eq!(cache.bytes(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn delete(&mut self, key: &[u8]) -> Result<bool, HostError> {
+        let name = name(key)?;
+        let held = self.kept.holds(&name, self.now());
+        self.remove(&name)?;
+        Ok(held)
+    }
+
+    /// Empties the cache: its namespace is formatted.
+    ///
+    /// # Errors
+    /// [`HostError`]; what is there then is found again when the cache is opened.
+    ///
+    /// ```
+    /// # let mut cache = saker::KvCache::open("mem:?size=4MiB&profile=tiny", saker::RetentionOptions::default())?;
+    /// cache.put_if_absent(b"block", b"data")?;
+    /// cache.clear()?;
+    /// assert_eq!((cache.get(b"block")?, cache.bytes()), (None, 0));
+    /// assert!(cache.put_if_absent(b"block", b"other data")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn clear(&mut self) -> Result<(), HostError> {
+        self.kv.format()?;
+        self.kept = Retention::new(self.kept.options());
         Ok(())
     }
 }

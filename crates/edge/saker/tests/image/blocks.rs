@@ -1,6 +1,7 @@
 //! A block namespace over the cells and the ring of an image.
 
 use crate::image::support::RING_SLOTS;
+use saker_engine::Progress;
 use saker_flash::page_map::recover::Recovery;
 use saker_flash::page_map::{PageMap, PageMapConfig};
 use saker_flash::{Cells, FaultPlan, Flash};
@@ -109,8 +110,8 @@ fn recover(config: PageMapConfig, flash: &mut Flash) -> Result<PageMap, String> 
     let mut recovery = Recovery::new(config, &flash.view(OWNER, Class::Foreground));
     loop {
         match recovery.step(&mut flash.view(OWNER, Class::Foreground)) {
-            Step::Done(Ok(true)) => return Ok(recovery.finish()),
-            Step::Done(Ok(false)) => {}
+            Step::Done(Ok(Progress::Finished)) => return Ok(recovery.finish()),
+            Step::Done(Ok(Progress::More)) => {}
             Step::Done(Err(damage)) => return Err(damage.to_string()),
             _ => panic!("untimed flash is always resident"),
         }

@@ -2,7 +2,9 @@
 
 use crate::image::support::RING_SLOTS;
 use saker_engine::hash_store::recover::Recovery;
-use saker_engine::{Condition, Context, Engine, HashStore, HashStoreConfig, Job, KvError, Recover, Source};
+use saker_engine::{
+    Condition, Context, Engine, HashStore, HashStoreConfig, Job, KvError, Progress, Recover, Source,
+};
 use saker_flash::{Cells, FaultPlan, Flash};
 use saker_segment_store::{PageBuffer, PageBufferMemory, PowerHistory, SegmentStore, Step};
 use saker_sim::{Class, Free};
@@ -121,8 +123,8 @@ fn recover(config: HashStoreConfig, flash: &mut Flash) -> Result<HashStore, Stri
     let mut recovery = Recovery::new(config, &flash.view(OWNER, Class::Foreground));
     loop {
         match recovery.step(&mut flash.view(OWNER, Class::Foreground)) {
-            Step::Done(Ok(true)) => return Ok(recovery.finish()),
-            Step::Done(Ok(false)) => {}
+            Step::Done(Ok(Progress::Finished)) => return Ok(recovery.finish()),
+            Step::Done(Ok(Progress::More)) => {}
             Step::Done(Err(damage)) => return Err(damage.to_string()),
             _ => panic!("untimed flash is always resident"),
         }

@@ -7,6 +7,7 @@ mod flood;
 mod format;
 mod groups;
 mod held_back;
+mod hermitage;
 mod identities;
 mod leaving;
 mod limits;

@@ -33,7 +33,7 @@ pub(super) fn kv<W: Meter>(
         KvCommand::Store { key, value_bytes, options } => {
             let mut data = HostData { space, pieces, bytes: *value_bytes, dma_engine };
             let put = store.store(key.as_bytes(), &mut data, condition(*options), cx);
-            reply(put.map(|put| put.map(|put| nothing(put.ended()))), false)
+            reply(put.map(|put| put.and_then(|put| put.wait(store)).map(nothing)), false)
         }
         KvCommand::Retrieve { key, buffer_bytes, .. } => {
             let mut data = HostData { space, pieces, bytes: *buffer_bytes, dma_engine };

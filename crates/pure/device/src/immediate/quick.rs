@@ -138,10 +138,9 @@ fn store<S: Source>(
     let mut view = flash.view(namespace.owner(), Class::Foreground);
     let Store::Kv(store) = &mut namespace.store else { return None };
     match store.store(key.as_bytes(), value, condition(options), &mut Context::new(&mut view, &mut Quick)) {
-        Step::Done(stored) => Some(stored.map_or_else(kv_status, |put| {
-            put.ended();
-            Status::SUCCESS
-        })),
+        Step::Done(stored) => {
+            Some(stored.and_then(|put| put.wait(store)).map_or_else(kv_status, |_| Status::SUCCESS))
+        }
         Step::Need(_) | Step::Blocked(_) => None,
     }
 }

@@ -26,7 +26,7 @@ impl Meter for Ahead {
 
 impl Device<Timed> {
     /// A command has been seen in its queue.
-    pub(super) fn foresee(&self, sqe: &Sqe) {
+    pub(super) fn prefetch_hints(&self, sqe: &Sqe) {
         if !matches!(sqe.opcode, STORE | RETRIEVE | EXIST | DELETE) {
             return;
         }

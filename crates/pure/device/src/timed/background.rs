@@ -7,7 +7,7 @@ use super::{Event, Id, Stage, Timed};
 use crate::device::Device;
 use crate::execute::kv_status;
 use crate::immediate::QUANTA_WHILE_HELD;
-use saker_engine::{Background, Job};
+use saker_engine::{Background, Job, Progress};
 use saker_segment_store::Step;
 use saker_sim::{Class, CpuMeter, Duration};
 
@@ -73,7 +73,10 @@ impl Device<Timed> {
         let mut view = self.flash.view(owner, if recovering { Class::Foreground } else { Class::Background });
         let step = if recovering {
             let step = self.namespaces[n].recover(&mut view);
-            step.map(|over| if over { Background::Idle } else { Background::Worked })
+            step.map(|progress| match progress {
+                Progress::Finished => Background::Idle,
+                Progress::More => Background::Worked,
+            })
         } else {
             // Time is what lets delayed writes pass here, not work.
             self.namespaces[n].let_pass(0);

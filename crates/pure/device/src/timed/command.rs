@@ -21,7 +21,7 @@ const ALL: Duration = Duration::from_nanos(u64::MAX);
 
 impl Device<Timed> {
     pub(super) fn begin(&mut self, qid: u16, sqe: Sqe) {
-        self.foresee(&sqe);
+        self.prefetch_hints(&sqe);
         let behind = methods::comes_behind(sqe.opcode);
         let head = if behind { self.queues.take_inline(qid, &sqe) } else { None };
         let slots = head.as_ref().map_or(0, |h| u64::from(h.slots()));

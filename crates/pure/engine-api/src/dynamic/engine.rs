@@ -2,7 +2,7 @@
 
 use super::group::{DynGroupSource, Group, Refused};
 use super::lend::{From, Into, Lent, Looked, Metered, Taken, Told};
-use crate::answer::{PairVersion, Put, Version};
+use crate::answer::{PairVersion, Put, Token, Version};
 use crate::capabilities::{Capabilities, Unsupported};
 use crate::context::Context;
 use crate::engine::{Engine, Recover};
@@ -12,7 +12,7 @@ use crate::kv::{Condition, KvError, Memory, Sink, Source, StoreStats};
 use crate::scan::{Pairs, Scan, Scanned, Snapshot};
 use crate::settings::Settings;
 use crate::write_condition::WriteCondition;
-use saker_log::recover::Damage;
+use saker_log::recover::{Damage, Progress};
 use saker_log::{LogFlip, LogStats};
 use saker_segment_store::{Completion, SegmentStore, Step, Tag};
 use saker_sim::Meter;
@@ -36,6 +36,8 @@ pub trait DynEngine: Debug + Send {
         condition: Condition,
         cx: &mut DynContext<'_>,
     ) -> Step<Result<Put, KvError>>;
+    /// [`Engine::outcome`].
+    fn outcome(&mut self, token: Token) -> Option<Result<Version, KvError>>;
     /// [`Engine::retrieve`].
     fn retrieve(
         &mut self,
@@ -264,6 +266,9 @@ impl<E: Engine + Send + 'static> DynEngine for E {
         Engine::write_condition(self)
     }
 
+    fn outcome(&mut self, token: Token) -> Option<Result<Version, KvError>> {
+        Engine::outcome(self, token)
+    }
     fn let_pass(&mut self, writes: u32) {
         Engine::let_pass(self, writes);
     }
@@ -335,7 +340,7 @@ pub trait DynRecover: Debug + Send {
     /// A copy: a fork of the run.
     fn fork(&self) -> Box<dyn DynRecover>;
     /// [`Recover::step`].
-    fn step(&mut self, medium: &mut dyn SegmentStore) -> Step<Result<bool, Damage>>;
+    fn step(&mut self, medium: &mut dyn SegmentStore) -> Step<Result<Progress, Damage>>;
     /// [`Recover::completed`].
     fn completed(&mut self, done: &Completion, medium: &mut dyn SegmentStore);
     /// [`Recover::finish`].
@@ -347,7 +352,7 @@ impl<R: Recover<Engine: Engine + Send + 'static> + Send + 'static> DynRecover fo
         Box::new(self.clone())
     }
 
-    fn step(&mut self, medium: &mut dyn SegmentStore) -> Step<Result<bool, Damage>> {
+    fn step(&mut self, medium: &mut dyn SegmentStore) -> Step<Result<Progress, Damage>> {
         Recover::step(self, &mut Lent(medium))
     }
 

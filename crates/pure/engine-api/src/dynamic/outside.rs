@@ -2,7 +2,7 @@
 
 use super::engine::{DynContext, DynEngine, DynRecover};
 use super::group::{Keeping, Refused};
-use crate::answer::{PairVersion, Put, Version};
+use crate::answer::{PairVersion, Put, Token, Version};
 use crate::capabilities::{Capabilities, Unsupported};
 use crate::context::Context;
 use crate::engine::{Engine, Recover};
@@ -15,7 +15,7 @@ use crate::list::List;
 use crate::scan::{Pairs, Scan, Scanned, Scans, Snapshot};
 use crate::settings::Settings;
 use crate::write_condition::WriteCondition;
-use saker_log::recover::Damage;
+use saker_log::recover::{Damage, Progress};
 use saker_log::{LogFlip, LogStats};
 use saker_segment_store::{Completion, SegmentStore, Step, Tag};
 use saker_sim::Meter;
@@ -55,6 +55,10 @@ impl Engine for Outside {
         cx: &mut Context<'_, M, W>,
     ) -> Step<Result<Put, KvError>> {
         self.0.store(key, value, condition, &mut lent(cx))
+    }
+
+    fn outcome(&mut self, token: Token) -> Option<Result<Version, KvError>> {
+        self.0.outcome(token)
     }
 
     fn retrieve<M: SegmentStore, W: Meter, K: Sink>(
@@ -290,7 +294,7 @@ impl Clone for OutsideRecovery {
 impl Recover for OutsideRecovery {
     type Engine = Outside;
 
-    fn step<M: SegmentStore>(&mut self, medium: &mut M) -> Step<Result<bool, Damage>> {
+    fn step<M: SegmentStore>(&mut self, medium: &mut M) -> Step<Result<Progress, Damage>> {
         self.0.step(medium)
     }
 

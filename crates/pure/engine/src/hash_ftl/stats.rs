@@ -90,7 +90,7 @@ impl FtlStats {
         match stall {
             Stall::NoSegment => self.blocked_no_segment += 1,
             Stall::NoSlot | Stall::Busy => self.blocked_no_slot += 1,
-            Stall::Debt | Stall::Delayed { .. } => self.blocked_mappings += 1,
+            Stall::Debt | Stall::Delayed { .. } | Stall::Worker => self.blocked_mappings += 1,
         }
     }
 

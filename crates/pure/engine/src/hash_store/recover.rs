@@ -21,7 +21,7 @@ use crate::mix::IndexKey;
 use saker_engine_api::Recover;
 use saker_log::SegmentState;
 use saker_log::checkpoint::release_others;
-use saker_log::recover::{Damage, LogImage, survey};
+use saker_log::recover::{Damage, LogImage, Progress, survey};
 use saker_log::{CheckpointSearch, Cut, Searched, Whole};
 use saker_segment_store::{Completion, SegmentId, SegmentStore, Step, ready};
 use saker_value_log::RecordAddr;
@@ -79,18 +79,18 @@ impl Recovery {
         }
     }
 
-    fn survey<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn survey<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<Progress, Damage>> {
         self.phase = Phase::Survey;
         self.image = match ready!(survey(&mut self.store.log, m)) {
             Ok(image) => image,
             Err(damage) => return Step::Done(Err(damage)),
         };
         (self.phase, self.search) = (Phase::Checkpoint, CheckpointSearch::new(&self.image));
-        Step::Done(Ok(false))
+        Step::Done(Ok(Progress::More))
     }
 
     /// One record of a checkpoint.
-    fn load<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn load<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<Progress, Damage>> {
         self.phase = Phase::Checkpoint;
         match ready!(self.search.step(&mut self.store.log, m)) {
             Err(damage) => return Step::Done(Err(damage)),
@@ -107,7 +107,7 @@ impl Recovery {
             }
             Ok(Searched::None) => self.start_scan(),
         }
-        Step::Done(Ok(false))
+        Step::Done(Ok(Progress::More))
     }
 
     fn enter_chunk(&mut self, payload: &[u8]) -> bool {
@@ -135,7 +135,7 @@ impl Recovery {
         self.phase = Phase::Scan;
     }
 
-    fn scan<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn scan<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<Progress, Damage>> {
         self.phase = Phase::Scan;
         for _ in 0..STEP_RECORDS {
             match ready!(self.tail.next(&self.store.records(), m)) {
@@ -149,7 +149,7 @@ impl Recovery {
                 Err(damage) => return Step::Done(Err(damage)),
             }
         }
-        Step::Done(Ok(false))
+        Step::Done(Ok(Progress::More))
     }
 
     fn drop_other_checkpoints<M: SegmentStore>(&mut self, m: &mut M) {
@@ -213,13 +213,13 @@ impl Recovery {
 impl Recover for Recovery {
     type Engine = HashStore;
 
-    fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<Progress, Damage>> {
         let phase = std::mem::replace(&mut self.phase, Phase::Count);
         match phase {
             Phase::Survey => self.survey(m),
             Phase::Checkpoint => self.load(m),
             Phase::Scan => self.scan(m),
-            Phase::Count => Step::Done(self.count().map(|()| true)),
+            Phase::Count => Step::Done(self.count().map(|()| Progress::Finished)),
         }
     }
 

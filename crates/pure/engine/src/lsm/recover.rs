@@ -15,7 +15,7 @@ use super::parse::{Chunk, contradiction, decode_chunk};
 use super::table::{Layout, Table};
 use crate::ordered::block::{self, Kind as BlockKind, block_bytes};
 use crate::ordered::refs;
-use saker_log::recover::Damage;
+use saker_log::recover::{Damage, Progress};
 use saker_log::{Segment, SegmentState, page_of};
 use saker_segment_store::{Page, PageAddr, Reads, SegmentStore, Step, Stream};
 use std::sync::Arc;
@@ -42,12 +42,12 @@ impl LsmStore {
         &mut self,
         named: &mut Tables,
         m: &M,
-    ) -> Step<Result<bool, Damage>> {
+    ) -> Step<Result<Progress, Damage>> {
         let Some((level, mut table)) = named.pop() else {
             self.mark_recovered();
             self.measure_for_writes();
             let named_twice = contradiction(&self.own.levels).map(|what| self.contradicted(what));
-            return Step::Done(named_twice.map_or(Ok(true), Err));
+            return Step::Done(named_twice.map_or(Ok(Progress::Finished), Err));
         };
         let geometry = self.log.geometry();
         let is_of_tables = |s: &Segment| s.state != SegmentState::Absent && s.stream() == Stream::Table;
@@ -84,7 +84,7 @@ impl LsmStore {
         self.version = self.version.max(table.version_max + 1);
         self.own.next_table = self.own.next_table.max(table.id + 1);
         self.own.levels.add(level, Arc::new(table));
-        Step::Done(Ok(false))
+        Step::Done(Ok(Progress::More))
     }
 
     fn contradicted(&self, what: &str) -> Damage {

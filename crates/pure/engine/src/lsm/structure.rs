@@ -12,7 +12,7 @@ use crate::ordered::structure::{
     Tuned, Turn, Versions, Write,
 };
 use saker_engine_api::{Job, KvError, Settings, Snapshot, WriteCondition};
-use saker_log::recover::Damage;
+use saker_log::recover::{Damage, Progress};
 use saker_segment_store::{PageAddr, Reads, SegmentId, SegmentStore, Step, Tag, ready};
 use saker_sim::{Digest, Meter};
 use std::collections::VecDeque;
@@ -355,7 +355,11 @@ impl Rebuild for Lsm {
         Ok(())
     }
 
-    fn load<M: SegmentStore>(store: &mut LsmStore, tables: &mut Tables, m: &M) -> Step<Result<bool, Damage>> {
+    fn load<M: SegmentStore>(
+        store: &mut LsmStore,
+        tables: &mut Tables,
+        m: &M,
+    ) -> Step<Result<Progress, Damage>> {
         store.load_table(tables, m)
     }
 

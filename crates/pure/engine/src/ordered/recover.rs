@@ -16,7 +16,7 @@ use super::living::Replaced;
 use super::structure::Structure;
 use saker_engine_api::Recover;
 use saker_log::checkpoint::release_others;
-use saker_log::recover::{Damage, LogImage, survey};
+use saker_log::recover::{Damage, LogImage, Progress, survey};
 use saker_log::{CheckpointSearch, Cut, Searched, Whole};
 use saker_segment_store::{Completion, SegmentStore, Step, ready};
 use saker_value_log::RecordAddr;
@@ -65,7 +65,7 @@ impl<S: Structure> Recovery<S> {
         }
     }
 
-    fn survey<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn survey<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<Progress, Damage>> {
         self.phase = Phase::Survey;
         self.image = match ready!(survey(&mut self.store.log, m)) {
             Ok(image) => image,
@@ -77,14 +77,14 @@ impl<S: Structure> Recovery<S> {
             self.store.log.note_length(r.id, u32::MAX);
         }
         (self.phase, self.search) = (Phase::Manifest, CheckpointSearch::new(&self.image));
-        Step::Done(Ok(false))
+        Step::Done(Ok(Progress::More))
     }
 
     fn damage(&self, what: &str) -> Damage {
         Damage::Checkpoint { owner: self.store.settings.owner, what: what.into() }
     }
 
-    fn load<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn load<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<Progress, Damage>> {
         self.phase = Phase::Manifest;
         match ready!(self.search.step(&mut self.store.log, m)) {
             Err(damage) => return Step::Done(Err(damage)),
@@ -95,11 +95,13 @@ impl<S: Structure> Recovery<S> {
                 }
             }
             Ok(Searched::Forget) => self.named = S::Named::default(),
-            Ok(Searched::Whole(whole)) => return Step::Done(self.adopt_manifest(whole).map(|()| false)),
+            Ok(Searched::Whole(whole)) => {
+                return Step::Done(self.adopt_manifest(whole).map(|()| Progress::More));
+            }
             // There is no structure, and everything must be scanned.
             Ok(Searched::None) => self.start_scan(),
         }
-        Step::Done(Ok(false))
+        Step::Done(Ok(Progress::More))
     }
 
     fn adopt_manifest(&mut self, whole: Whole) -> Result<(), Damage> {
@@ -111,14 +113,14 @@ impl<S: Structure> Recovery<S> {
         S::adopt(&mut self.store, &mut self.named).map_err(|what| self.damage(what))
     }
 
-    fn load_named<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn load_named<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<Progress, Damage>> {
         self.phase = Phase::Named;
         match ready!(S::load(&mut self.store, &mut self.named, m)) {
-            Ok(true) => self.start_scan(),
-            Ok(false) => {}
+            Ok(Progress::Finished) => self.start_scan(),
+            Ok(Progress::More) => {}
             Err(damage) => return Step::Done(Err(damage)),
         }
-        Step::Done(Ok(false))
+        Step::Done(Ok(Progress::More))
     }
 
     fn start_scan(&mut self) {
@@ -126,7 +128,7 @@ impl<S: Structure> Recovery<S> {
         self.phase = Phase::Scan;
     }
 
-    fn scan<M: SegmentStore>(&mut self, m: &M) -> Step<Result<bool, Damage>> {
+    fn scan<M: SegmentStore>(&mut self, m: &M) -> Step<Result<Progress, Damage>> {
         self.phase = Phase::Scan;
         for _ in 0..STEP_RECORDS {
             match ready!(self.tail.next(&self.store.records(), m)) {
@@ -139,7 +141,7 @@ impl<S: Structure> Recovery<S> {
                 Err(damage) => return Step::Done(Err(damage)),
             }
         }
-        Step::Done(Ok(false))
+        Step::Done(Ok(Progress::More))
     }
 
     /// Applies a record of the tail.
@@ -192,7 +194,7 @@ impl<S: Structure> Recovery<S> {
 impl<S: Structure> Recover for Recovery<S> {
     type Engine = Store<S>;
 
-    fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<Progress, Damage>> {
         match std::mem::replace(&mut self.phase, Phase::Finish) {
             Phase::Survey => self.survey(m),
             Phase::Manifest => self.load(m),
@@ -200,7 +202,7 @@ impl<S: Structure> Recover for Recovery<S> {
             Phase::Scan => self.scan(m),
             Phase::Finish => {
                 self.settle(m);
-                Step::Done(Ok(true))
+                Step::Done(Ok(Progress::Finished))
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::EngineKind;
 use crate::{EngineConfig, Factory};
 use saker_engine_api::{Engine, Outside, OutsideRecovery, Recover, Unsupported};
-use saker_log::recover::Damage;
+use saker_log::recover::{Damage, Progress};
 use saker_segment_store::{Completion, SegmentStore, Step};
 
 /// Two enums with a variant for each line of the registry, and all matches over them.
@@ -41,7 +41,7 @@ macro_rules! any {
             }
 
             /// The same store, empty.
-            fn emptied<M: SegmentStore>(&self, m: &M) -> Result<Self, Unsupported> {
+            fn reset_same<M: SegmentStore>(&self, m: &M) -> Result<Self, Unsupported> {
                 Ok(match self {
                     $(Self::$variant(e) => Self::$variant(Box::new(e.reset(m)?)),)*
                     Self::Other(e) => Self::Other(Box::new(e.reset(m)?)),
@@ -75,7 +75,7 @@ macro_rules! any {
 
 engines!(($) any);
 
-saker_engine_api::forward_engine!(AnyEngine, each, AnyEngine::emptied);
+saker_engine_api::forward_engine!(AnyEngine, each, AnyEngine::reset_same);
 
 impl AnyEngine {
     /// An empty store of that kind on an empty medium.
@@ -109,7 +109,7 @@ impl AnyRecovery {
 impl Recover for AnyRecovery {
     type Engine = AnyEngine;
 
-    fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<Progress, Damage>> {
         each!(AnyRecovery, self, r => r.step(m))
     }
 

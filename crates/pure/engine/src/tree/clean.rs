@@ -7,7 +7,7 @@ use super::merge::Job;
 use super::node::Child;
 use crate::ordered::block::{Block, name_of};
 use crate::ordered::key::Key;
-use saker_engine_api::{Background, KvError};
+use saker_engine_api::{Background, KvError, Progress};
 use saker_log::{SegmentState, page_of};
 use saker_segment_store::{Page, PageAddr, SegmentId, SegmentStore, Step, Stream, Tag};
 use saker_sim::Meter;
@@ -86,24 +86,24 @@ impl TreeStore {
         let mut trail = Trail::default();
         let step = self.search_step(&mut search, &mut trail, m, w);
         match step {
-            Ok(false) => self.own.clean.search = Some(search),
-            Ok(true) => self.begin_moving(*search),
+            Ok(Progress::More) => self.own.clean.search = Some(search),
+            Ok(Progress::Finished) => self.begin_moving(*search),
             Err(_) => self.own.clean.search = Some(search),
         }
         trail.step(step).map(|done| done.map(|_| Background::Worked))
     }
 
-    /// Looks at some pages. `true`: that were all.
+    /// Looks at some pages.
     fn search_step<M: SegmentStore, W: Meter>(
         &mut self,
         search: &mut Search,
         trail: &mut Trail,
         m: &M,
         w: &mut W,
-    ) -> Result<bool, Stop> {
+    ) -> Result<Progress, Stop> {
         for _ in 0..QUANTUM_PAGES {
             if search.next >= self.log.segment(search.victim).next_page {
-                return Ok(true);
+                return Ok(Progress::Finished);
             }
             let page = self.log.geometry().page(search.victim, search.next);
             *trail = Trail::default();
@@ -115,7 +115,7 @@ impl TreeStore {
             }
             search.next += 1;
         }
-        Ok(false)
+        Ok(Progress::More)
     }
 
     /// The level and the first key of the node on a page, if the tree has it.

@@ -2,7 +2,7 @@
 
 use crate::hash_ftl::rig::{Bench, Model, OWNER, variants};
 use saker_engine::hash_ftl::recover::Recovery;
-use saker_engine::{Condition, Recover};
+use saker_engine::{Condition, Progress, Recover};
 use saker_flash::{FaultPlan, Flash};
 use saker_segment_store::header::HEADER_BYTES;
 use saker_segment_store::{PageBuffer, PowerHistory, SlotId, Step};
@@ -34,8 +34,8 @@ fn opens_whole(bench: &Bench, model: &Model, change: impl Fn(&mut PageBuffer)) -
     let mut recovery = Recovery::new(bench.config, &flash.view(OWNER, Class::Foreground));
     loop {
         match recovery.step(&mut flash.view(OWNER, Class::Foreground)) {
-            Step::Done(Ok(true)) => break,
-            Step::Done(Ok(false)) => {}
+            Step::Done(Ok(Progress::Finished)) => break,
+            Step::Done(Ok(Progress::More)) => {}
             Step::Done(Err(_)) => return false,
             other => panic!("{other:?}"),
         }

@@ -2,7 +2,7 @@
 
 use saker_engine::hash_ftl::recover::Recovery;
 use saker_engine::hash_ftl::{FirstLevel, HashFtl, HashFtlConfig, Layout, Validity};
-use saker_engine::{Background, Condition, Context, Engine, Inspect, Job, KvError, List, Recover};
+use saker_engine::{Background, Condition, Context, Engine, Inspect, Job, KvError, List, Progress, Recover};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemCells, PowerCut};
 use saker_segment_store::{Geometry, PageBuffer, PageBufferMemory, PowerHistory, Step};
@@ -212,8 +212,8 @@ impl Bench {
         let mut recovery = Recovery::new(self.config, &self.flash.view(OWNER, Class::Foreground));
         loop {
             match recovery.step(&mut self.flash.view(OWNER, Class::Foreground)) {
-                Step::Done(Ok(true)) => break,
-                Step::Done(Ok(false)) => {}
+                Step::Done(Ok(Progress::Finished)) => break,
+                Step::Done(Ok(Progress::More)) => {}
                 Step::Done(Err(damage)) => panic!("{damage}"),
                 other => panic!("{other:?}"),
             }

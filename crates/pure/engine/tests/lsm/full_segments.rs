@@ -2,7 +2,9 @@
 
 use crate::ordered::bench::{OWNER, Sent, scale};
 use saker_engine::lsm::Recovery;
-use saker_engine::{Condition, Context, Engine, Job, KvError, LsmConfig, LsmStore, Packing, Recover};
+use saker_engine::{
+    Condition, Context, Engine, Job, KvError, LsmConfig, LsmStore, Packing, Progress, Recover,
+};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemCells, PowerCut};
 use saker_segment_store::{Geometry, PageBuffer, PageBufferMemory, PowerHistory, SegmentStore, Step};
@@ -49,7 +51,9 @@ impl Full {
         self.flash = Flash::power_on(media, page_buffer, None, FaultPlan::default());
         self.flash.pool_mut().set_quota(OWNER, g.segments);
         let mut recovery = Recovery::new(self.config, &self.flash.view(OWNER, Class::Foreground));
-        while recovery.step(&mut self.flash.view(OWNER, Class::Foreground)) != Step::Done(Ok(true)) {}
+        while recovery.step(&mut self.flash.view(OWNER, Class::Foreground))
+            != Step::Done(Ok(Progress::Finished))
+        {}
         self.store = recovery.finish();
     }
 

@@ -3,7 +3,7 @@
 
 use crate::ordered::bench::{DMA_BYTES_MIN, OWNER, Sent, scale};
 use saker_engine::lsm::Recovery;
-use saker_engine::{Condition, Context, Engine, LsmConfig, LsmStore, Packing, Recover};
+use saker_engine::{Condition, Context, Engine, LsmConfig, LsmStore, Packing, Progress, Recover};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemCells};
 use saker_segment_store::{Geometry, Page, PageAddr, PageBuffer, PageBufferMemory, SegmentStore, Step};
@@ -113,8 +113,8 @@ impl Bench {
         let mut recovery = Recovery::new(self.config, &flash.view(OWNER, Class::Foreground));
         loop {
             match recovery.step(&mut flash.view(OWNER, Class::Foreground)) {
-                Step::Done(done) if done.as_ref().is_ok_and(|is_ready| *is_ready) => break,
-                Step::Done(Ok(_)) => {}
+                Step::Done(Ok(Progress::Finished)) => break,
+                Step::Done(Ok(Progress::More)) => {}
                 other => panic!("{other:?}"),
             }
         }

@@ -3,8 +3,8 @@
 use crate::ordered::Ordered;
 use crate::ordered::layout::{Answered, Entry, Payload, Refusal, Told};
 use saker_engine::{
-    Background, Condition, Context, GroupError, GroupOp, Job, KvError, Pairs, Recover, Scan, Scanned,
-    Snapshot, Source, SourceError,
+    Background, Condition, Context, GroupError, GroupOp, Job, KvError, Pairs, Progress, Recover, Scan,
+    Scanned, Snapshot, Source, SourceError,
 };
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemCells, PowerCut};
@@ -332,8 +332,8 @@ impl<S: Ordered> Bench<S> {
         let mut recovery = S::recovery(self.config, &self.flash.view(OWNER, Class::Foreground));
         loop {
             match recovery.step(&mut self.flash.view(OWNER, Class::Foreground)) {
-                Step::Done(Ok(true)) => break,
-                Step::Done(Ok(false)) => {}
+                Step::Done(Ok(Progress::Finished)) => break,
+                Step::Done(Ok(Progress::More)) => {}
                 Step::Done(Err(damage)) => panic!("{damage}"),
                 other => panic!("{other:?}"),
             }

@@ -52,6 +52,14 @@ impl Segment {
     }
 }
 
+/// What memory is asked for early says nothing of what is stored.
+impl PartialEq for Segment {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { epoch, states, data, oob, ahead: _ } = self;
+        (*epoch, states, data, oob) == (other.epoch, &other.states, &other.data, &other.oob)
+    }
+}
+
 /// Flash cells in memory.
 #[derive(Clone, Debug)]
 pub struct MemCells {
@@ -67,6 +75,17 @@ pub struct MemCells {
     /// What a device keeps in its system area.
     erasing: BTreeSet<u16>,
     saved: BTreeMap<u16, bool>,
+}
+
+/// Equal cells are those that a device which is switched on over them cannot tell apart.
+impl PartialEq for MemCells {
+    fn eq(&self, other: &Self) -> bool {
+        let mut segments = self.segments.iter().zip(&other.segments);
+        let is_told = |c: &Self| (c.shape, c.history, c.power_ons);
+        is_told(self) == is_told(other)
+            && (&self.erasing, &self.saved) == (&other.erasing, &other.saved)
+            && segments.all(|(a, b)| Arc::ptr_eq(a, b) || a == b)
+    }
 }
 
 impl MemCells {

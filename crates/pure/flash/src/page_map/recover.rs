@@ -14,7 +14,7 @@
 use super::entry::{EntryKind, decode_trim, sector};
 use super::{PageMap, PageMapConfig};
 use saker_log::checkpoint::release_others;
-use saker_log::recover::{Damage, LogImage, Recovered, scan_page, survey};
+use saker_log::recover::{Damage, LogImage, Progress, Recovered, scan_page, survey};
 use saker_log::{CheckpointSearch, Cut, Searched, SegmentState, Whole, page_of};
 use saker_segment_store::{Completion, Page, PageAddr, SegmentStore, Step, ready};
 
@@ -56,14 +56,14 @@ impl Recovery {
         }
     }
 
-    /// Goes on; `Done(Ok(true))` when the namespace can be had from [`Recovery::finish`].
-    pub fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    /// Goes on. When it has [`Finished`](Progress::Finished), the namespace can be had from [`Recovery::finish`].
+    pub fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<Progress, Damage>> {
         let phase = std::mem::replace(&mut self.phase, Phase::Apply);
         match phase {
             Phase::Survey => self.survey(m),
             Phase::Checkpoint => self.load(m),
             Phase::Scan { left, page } => self.scan(left, page, m),
-            Phase::Apply => Step::Done(self.apply().map(|()| true)),
+            Phase::Apply => Step::Done(self.apply().map(|()| Progress::Finished)),
         }
     }
 
@@ -81,17 +81,17 @@ impl Recovery {
         self.map
     }
 
-    fn survey<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn survey<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<Progress, Damage>> {
         self.phase = Phase::Survey;
         self.image = match ready!(survey(&mut self.map.log, m)) {
             Ok(image) => image,
             Err(damage) => return Step::Done(Err(damage)),
         };
         (self.phase, self.search) = (Phase::Checkpoint, CheckpointSearch::new(&self.image));
-        Step::Done(Ok(false))
+        Step::Done(Ok(Progress::More))
     }
 
-    fn load<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn load<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<Progress, Damage>> {
         self.phase = Phase::Checkpoint;
         match ready!(self.search.step(&mut self.map.log, m)) {
             Err(damage) => return Step::Done(Err(damage)),
@@ -108,7 +108,7 @@ impl Recovery {
             }
             Ok(Searched::None) => self.start_scan(),
         }
-        Step::Done(Ok(false))
+        Step::Done(Ok(Progress::More))
     }
 
     fn adopt_checkpoint(&mut self, whole: Whole) {
@@ -127,17 +127,17 @@ impl Recovery {
         mut left: Vec<Recovered>,
         page: u32,
         m: &mut M,
-    ) -> Step<Result<bool, Damage>> {
+    ) -> Step<Result<Progress, Damage>> {
         let Some(r) = left.last().copied() else {
             let keep = self.map.checkpoint.segments.clone();
             release_others(&mut self.map.log, m, &keep);
             self.phase = Phase::Apply;
-            return Step::Done(Ok(false));
+            return Step::Done(Ok(Progress::More));
         };
         if page >= r.pages {
             left.pop();
             self.phase = Phase::Scan { left, page: 0 };
-            return Step::Done(Ok(false));
+            return Step::Done(Ok(Progress::More));
         }
         let addr = self.map.log.geometry().page(r.id, page);
         let scanned = match scan_page(&self.map.log, m, addr) {
@@ -159,7 +159,7 @@ impl Recovery {
                 }
             }
         }
-        Step::Done(Ok(false))
+        Step::Done(Ok(Progress::More))
     }
 
     fn page_entries<M: SegmentStore>(&mut self, addr: PageAddr, from: u32, used: u32, m: &M) {

@@ -47,17 +47,18 @@ impl KeyCursor {
         if self.page.is_empty() && !self.ended {
             // If the page cannot be read, the listing is over.
             self.ended = true;
-            self.ended = !self.fetch(client)?;
+            self.fetch(client)?;
+            self.ended = self.page.is_empty();
         }
         Ok(self.page.pop())
     }
 
-    /// Reads the next page; false if nothing is left.
-    fn fetch<T: Driver>(&mut self, client: &mut KvClient<T>) -> Result<bool, HostError> {
+    /// Reads the next page, which is empty when nothing is left.
+    fn fetch<T: Driver>(&mut self, client: &mut KvClient<T>) -> Result<(), HostError> {
         let page = &mut self.page;
         client.list_page(self.start.as_ref(), page)?;
         let Some(last) = page.last().copied() else {
-            return Ok(false);
+            return Ok(());
         };
         page.reverse();
         if self.returned {
@@ -68,7 +69,7 @@ impl KeyCursor {
             }
         }
         (self.start, self.returned) = (Some(last), true);
-        Ok(!self.page.is_empty())
+        Ok(())
     }
 }
 

@@ -1,4 +1,4 @@
-//! A walk over a range by iterators: it survives the loss of the connection to a device on the network.
+//! A walk over a range by iterators: it survives the loss of the connection to a device on the network, and its time-out.
 
 use saker_nvme::Key;
 
@@ -6,7 +6,7 @@ use super::{DeviceIterator, KeyRange, KvClient, PairBatch};
 use crate::driver::Driver;
 use crate::error::{HostError, KvError};
 
-/// Connections that a walk loses, without a pair in between, before it gives up.
+/// Iterators that a walk loses, without a pair in between, before it gives up.
 const LOSSES_MAX: u32 = 8;
 
 /// What a walk goes over, and which way.
@@ -20,11 +20,10 @@ pub(crate) struct Course<'a> {
     pub backwards: bool,
 }
 
-/// A walk over the pairs as of the moment of its iterator. With its connection an iterator is lost: another one is opened
-/// behind the last key, and the rest is as of then.
-#[derive(Debug)]
-pub(crate) struct Walk<'a> {
-    course: Course<'a>,
+/// A walk over the pairs as of the moment of its iterator. An iterator is lost with its connection, or times out: another one is
+/// opened behind the last key, and the rest is as of then. Every call is given the same course.
+#[derive(Debug, Default)]
+pub(crate) struct Walk {
     /// `None` after a loss.
     iterator: Option<DeviceIterator>,
     /// Whether the iterator stands where it was opened, before the first pair.
@@ -35,15 +34,16 @@ pub(crate) struct Walk<'a> {
     has_resumed: bool,
 }
 
-impl Walk<'_> {
+impl Walk {
     /// Whether its pairs are as of more than one moment.
     pub const fn has_resumed(&self) -> bool {
         self.has_resumed
     }
 
-    /// A command has failed. Counts a lost connection; all else is given back.
+    /// A command has failed. Counts a lost iterator; all else is given back.
     fn lost(&mut self, error: HostError) -> Result<(), HostError> {
-        if error != HostError::Kv(KvError::IteratorLost) {
+        // An iterator that the device does not know any more has timed out.
+        if !matches!(error, HostError::Kv(KvError::IteratorLost | KvError::NotFound)) {
             return Err(error);
         }
         (self.iterator, self.has_resumed) = (None, true);
@@ -54,16 +54,15 @@ impl Walk<'_> {
 
 impl<T: Driver> KvClient<T> {
     /// Begins a walk, at the moment of `beside` if there is one. `None`: the device has no iterators.
-    pub(crate) fn open_walk<'a>(
+    pub(crate) fn open_walk(
         &mut self,
-        course: Course<'a>,
-        beside: Option<&Walk<'_>>,
-    ) -> Result<Option<Walk<'a>>, HostError> {
+        course: Course<'_>,
+        beside: Option<&Walk>,
+    ) -> Result<Option<Walk>, HostError> {
         // What is still to be written is not the walk's: its failures are told as such.
         self.settle_all()?;
         let has_resumed = beside.is_some_and(|other| other.has_resumed);
-        let mut walk =
-            Walk { course, iterator: None, is_fresh: true, last: Vec::new(), losses: 0, has_resumed };
+        let mut walk = Walk { is_fresh: true, has_resumed, ..Walk::default() };
         loop {
             // An iterator that was lost with its connection has no moment to share.
             let beside = beside.filter(|_| walk.losses == 0).and_then(|other| other.iterator.as_ref());
@@ -78,21 +77,31 @@ impl<T: Driver> KvClient<T> {
     }
 
     /// The next pairs, at most `pairs_max` (0: as many as a batch holds).
-    pub(crate) fn walk_on(&mut self, walk: &mut Walk<'_>, pairs_max: u32) -> Result<PairBatch, HostError> {
+    pub(crate) fn walk_on(
+        &mut self,
+        walk: &mut Walk,
+        course: Course<'_>,
+        pairs_max: u32,
+    ) -> Result<PairBatch, HostError> {
         loop {
-            match self.try_walk(walk, pairs_max) {
+            match self.try_walk(walk, course, pairs_max) {
                 Ok(batch) => return Ok(batch),
                 Err(error) => walk.lost(error)?,
             }
         }
     }
 
-    fn try_walk(&mut self, walk: &mut Walk<'_>, pairs_max: u32) -> Result<PairBatch, HostError> {
+    fn try_walk(
+        &mut self,
+        walk: &mut Walk,
+        course: Course<'_>,
+        pairs_max: u32,
+    ) -> Result<PairBatch, HostError> {
         if walk.iterator.is_none() {
-            (walk.iterator, walk.is_fresh) = (self.open_behind(walk)?, true);
+            (walk.iterator, walk.is_fresh) = (self.open_behind(course, &walk.last)?, true);
         }
         let Some(iterator) = &mut walk.iterator else { return Err(KvError::Unreachable.into()) };
-        let backwards = walk.course.backwards;
+        let backwards = course.backwards;
         let last_key = Key::new(&[0xFF; Key::MAX_LEN]).ok().filter(|_| backwards && walk.is_fresh);
         let mut batch = self.next_pairs(iterator, pairs_max, backwards, last_key)?;
         walk.is_fresh = false;
@@ -107,9 +116,8 @@ impl<T: Driver> KvClient<T> {
     }
 
     /// Another iterator, from the last key on, or backwards before it.
-    fn open_behind(&mut self, walk: &Walk<'_>) -> Result<Option<DeviceIterator>, HostError> {
-        let Course { range, keys_only, backwards } = walk.course;
-        let last = walk.last.as_slice();
+    fn open_behind(&mut self, course: Course<'_>, last: &[u8]) -> Result<Option<DeviceIterator>, HostError> {
+        let Course { range, keys_only, backwards } = course;
         let left = match backwards {
             true if last.is_empty() => range,
             true => KeyRange { to: last, ..range },
@@ -118,11 +126,11 @@ impl<T: Driver> KvClient<T> {
         self.open_iterator(&left, keys_only, None)
     }
 
-    /// Ends it. A connection that is lost meanwhile has ended it.
-    pub(crate) fn close_walk(&mut self, walk: Walk<'_>) -> Result<(), HostError> {
+    /// Ends it. A connection that is lost meanwhile has ended it, and so has its time-out.
+    pub(crate) fn close_walk(&mut self, walk: Walk) -> Result<(), HostError> {
         let Some(iterator) = walk.iterator else { return Ok(()) };
         match self.close_iterator(iterator) {
-            Err(HostError::Kv(KvError::IteratorLost | KvError::Unreachable)) => Ok(()),
+            Err(HostError::Kv(KvError::IteratorLost | KvError::Unreachable | KvError::NotFound)) => Ok(()),
             closed => closed,
         }
     }

@@ -5,8 +5,8 @@ use super::settings::Asked;
 use super::turns::Turns;
 use super::{BlockSegments, HostKv};
 use crate::cache::{CacheOptions, ReadCache};
-use saker_engine::{AnyEngine, AnyRecovery, Engine, EngineConfig, EngineKind, Recover, Settings};
-use saker_log::recover::Damage;
+use saker_engine::{AnyEngine, AnyRecovery, Capability, Engine, EngineConfig, EngineKind, Recover, Settings};
+use saker_log::recover::{Damage, Progress};
 use saker_segment_store::Step;
 use std::collections::VecDeque;
 
@@ -37,8 +37,8 @@ impl HostKv {
             AnyRecovery::new(kind.over_blocks(), &config.clone().landing_in(&medium, OWNERS), &medium);
         loop {
             match recovery.step(&mut medium) {
-                Step::Done(Ok(true)) => break,
-                Step::Done(Ok(false)) => {}
+                Step::Done(Ok(Progress::Finished)) => break,
+                Step::Done(Ok(Progress::More)) => {}
                 Step::Done(Err(damage)) => return Err(damage),
                 Step::Need(pages) => {
                     medium.bring(&pages);
@@ -85,7 +85,12 @@ impl HostKv {
 
     /// A store by an engine that is new on that medium, or has recovered from it: any that there is, or one of one's own
     /// ([`AnyEngine::other`]).
+    ///
+    /// # Panics
+    /// For an engine with threads of its own ([`Capability::Workers`]): nothing here waits for them.
     pub fn with_engine(store: AnyEngine, medium: BlockSegments) -> Self {
+        let has_workers = store.capabilities().has(Capability::Workers);
+        assert!(!has_workers, "an engine with threads of its own takes no part in a store that never waits");
         let (parked, background_pages) = (VecDeque::new(), Vec::new());
         let (next_ticket, background_idle, waits) = (0, true, 0);
         let snapshots = Taken::default();

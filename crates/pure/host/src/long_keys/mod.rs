@@ -23,6 +23,6 @@ pub use keys::StoreKeys;
 pub use saker_long_keys::{
     EnvelopeError, KEY_BYTES_MAX, KeyDigest, MARK, Xxh3Digest, envelope, is_enveloped,
 };
-pub use scan::{ScanOptions, ScanOrder};
+pub use scan::{ScanCursor, ScanOptions, ScanOrder};
 pub use store::KvStoreClient;
 pub use transaction_set::{Require, TransactionSet, Versioned};

@@ -8,7 +8,7 @@ const OPERATIONS_AHEAD: usize = 4;
 
 /// Asks for the memory of a lane's next operation, and of the ones after it: jobs are longer than caches, and lanes take
 /// turns with the device.
-pub(super) fn foresee(share: Share<'_>) {
+pub(super) fn prefetch_hints(share: Share<'_>) {
     if let Some(Op::Put(key, _) | Op::Get(key)) = share.first()
         && let Some(first) = key.first()
     {

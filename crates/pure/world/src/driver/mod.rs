@@ -13,7 +13,7 @@ mod worker;
 
 use crate::measured::Measured;
 use crate::result::{Job, RunResult};
-use ahead::foresee;
+use ahead::prefetch_hints;
 use saker_assembly::Build;
 use saker_host::{HostError, ProtocolError};
 use saker_sim::{Digest, Duration, Instant};
@@ -281,7 +281,7 @@ impl<S: Measured> Driver<S> {
         self.result.user_bytes += user_bytes;
         core.next += lanes * taken as usize;
         share.skip(taken as usize);
-        foresee(share);
+        prefetch_hints(share);
         let end = self.spend(n, at);
         self.worker.was_overtaken();
         if let Some(failed) = failed {

@@ -77,6 +77,8 @@ pub struct Tally {
     events: u64,
     cuts: u64,
     second_cuts: u64,
+    /// Different images that these left.
+    second_images: u64,
     pub violations: Vec<String>,
 }
 
@@ -93,28 +95,50 @@ pub struct Campaign {
     pub block_commands: bool,
 }
 
+/// What the cuts of a recovery leave. It mostly reads, so most of its steps leave what one before left, and of equal images the same
+/// device comes: each is looked at once.
+#[derive(Default)]
+struct Seconds {
+    cuts: u64,
+    /// With whether only what a Flush covered must be there.
+    images: Vec<(bool, MemCells, PageBuffer)>,
+}
+
+impl Seconds {
+    fn add(&mut self, forgets: bool, (media, ring): (MemCells, PageBuffer)) {
+        self.cuts += 1;
+        let is_known = |(f, m, r): &(bool, MemCells, PageBuffer)| {
+            *f == forgets && r.memory() == ring.memory() && *m == media
+        };
+        if !self.images.iter().rev().any(is_known) {
+            self.images.push((forgets, media, ring));
+        }
+    }
+}
+
 fn cut_here(build: &Build, plan: Campaign, history: &History, device: &Device<Timed>, tally: &mut Tally) {
     let seed = Seed(tally.events).child("cut").0;
     let again = tally.cuts.is_multiple_of(plan.recut);
     tally.cuts += 1;
     let (media, ring) = plan.end.leaves(build, device, seed);
-    let mut seconds = Vec::new();
+    let forgets = plan.end.forgets(build);
+    let mut seconds = Seconds::default();
     let mut step = 0_u64;
     let rig = power_on_or_damage(build, media, &ring, |device| {
         step += 1;
         if again && step.is_multiple_of(plan.recut_stride) {
             // The second end is of either kind.
             let end = if (step / plan.recut_stride).is_multiple_of(2) { End::Cut } else { End::Killed };
-            seconds.push((end, end.leaves(build, device, seed ^ step)));
+            seconds.add(forgets || end.forgets(build), end.leaves(build, device, seed ^ step));
         }
     });
-    let forgets = plan.end.forgets(build);
     let before = tally.violations.len();
     check(history, rig, forgets, &mut tally.violations);
-    for (end, (media, ring)) in seconds {
-        tally.second_cuts += 1;
+    tally.second_cuts += seconds.cuts;
+    for (forgets, media, ring) in seconds.images {
+        tally.second_images += 1;
         let rig = power_on_or_damage(build, media, &ring, |_| {});
-        check(history, rig, forgets || end.forgets(build), &mut tally.violations);
+        check(history, rig, forgets, &mut tally.violations);
     }
     for v in &mut tally.violations[before..] {
         v.insert_str(0, &format!("event {}: ", tally.events));
@@ -177,10 +201,12 @@ fn hold_engine(engine: EngineKind, stride: u64, capacitor: bool, end: End, fault
         let build = Build { faults, ..rig::small_with(engine, capacitor, seed) };
         let tally = campaign(&build, seed, 1600, plan);
         println!(
-            "{engine:?}, capacitor {capacitor}, {end:?}, seed {seed}: {} events, {} cuts, {} of recoveries, {} violations",
+            "{engine:?}, capacitor {capacitor}, {end:?}, seed {seed}: {} events, {} cuts, {} of recoveries with {} images, \
+             {} violations",
             tally.events,
             tally.cuts,
             tally.second_cuts,
+            tally.second_images,
             tally.violations.len()
         );
         assert_eq!(tally.violations, [""; 0], "capacitor {capacitor}, {end:?}, seed {seed}");
@@ -246,7 +272,10 @@ fn hold_ordered(engine: EngineKind, capacitor: bool, end: End) {
     build.config = build.config.with_engine(engine);
     build.engine = engine;
     let tally = campaign(&build, 3, 1500, plan);
-    println!("{engine:?}, capacitor {capacitor}, {end:?}: {} events, {} cuts", tally.events, tally.cuts);
+    println!(
+        "{engine:?}, capacitor {capacitor}, {end:?}: {} events, {} cuts, {} of recoveries with {} images",
+        tally.events, tally.cuts, tally.second_cuts, tally.second_images
+    );
     assert_eq!(tally.violations, [""; 0], "{engine:?}, capacitor {capacitor}, {end:?}");
     assert!(tally.cuts > 100 && tally.second_cuts > 10, "{tally:?}");
 }
@@ -269,8 +298,8 @@ fn jobs_side_by_side_lose_nothing_at_a_cut() {
         build.ask(&side_by_side(min_blob_size));
         let tally = campaign(&build, 3, 1500, plan);
         println!(
-            "capacitor {capacitor}, {min_blob_size}, {end:?}: {} events, {} cuts",
-            tally.events, tally.cuts
+            "capacitor {capacitor}, {min_blob_size}, {end:?}: {} events, {} cuts, {} of recoveries with {} images",
+            tally.events, tally.cuts, tally.second_cuts, tally.second_images
         );
         assert_eq!(tally.violations, [""; 0], "capacitor {capacitor}, {min_blob_size}, {end:?}");
         assert!(tally.cuts > 100 && tally.second_cuts > 10, "{tally:?}");

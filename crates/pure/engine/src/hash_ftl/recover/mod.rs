@@ -25,7 +25,7 @@ use super::walk::Walked;
 use super::{HashFtl, HashFtlConfig};
 use saker_engine_api::Recover;
 use saker_log::page_of;
-use saker_log::recover::{Damage, LogImage, Recovered, scan_page, survey};
+use saker_log::recover::{Damage, LogImage, Progress, Recovered, scan_page, survey};
 use saker_segment_store::{Completion, Page, PageAddr, PageHeader, Reads, SegmentStore, Step, Stream, ready};
 use winners::{Displaced, Winner, Winners};
 
@@ -94,10 +94,10 @@ impl Recovery {
         mut left: Vec<Recovered>,
         mut page: u32,
         m: &M,
-    ) -> Step<Result<bool, Damage>> {
+    ) -> Step<Result<Progress, Damage>> {
         let Some(segment) = left.last().copied() else {
             self.phase = Phase::Judge(0);
-            return Step::Done(Ok(false));
+            return Step::Done(Ok(Progress::More));
         };
         let geometry = self.store.log.geometry();
         let window_at = |page| -> Reads {
@@ -107,7 +107,7 @@ impl Recovery {
         if window.is_empty() {
             left.pop();
             self.phase = Phase::Scan(left, 0);
-            return Step::Done(Ok(false));
+            return Step::Done(Ok(Progress::More));
         }
         if window.iter().any(|at| matches!(page_of(&self.store.log, m, *at), Page::Absent)) {
             self.phase = Phase::Scan(left, page);
@@ -131,12 +131,12 @@ impl Recovery {
                 }
                 other => {
                     self.phase = Phase::Scan(left, page);
-                    return other.map(|_| Ok(false));
+                    return other.map(|_| Ok(Progress::More));
                 }
             }
         }
         self.phase = Phase::Scan(left, page);
-        Step::Done(Ok(false))
+        Step::Done(Ok(Progress::More))
     }
 
     /// What flash has of a section by itself.
@@ -228,7 +228,7 @@ fn is_pair(winner: Winner) -> bool {
 impl Recover for Recovery {
     type Engine = HashFtl;
 
-    fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<bool, Damage>> {
+    fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<Progress, Damage>> {
         match std::mem::replace(&mut self.phase, Phase::Over) {
             Phase::Survey => {
                 self.phase = Phase::Survey;
@@ -241,9 +241,9 @@ impl Recover for Recovery {
             Phase::Scan(left, page) => return self.scan(left, page, m),
             Phase::Judge(next) => self.judge_some(next),
             Phase::Settle(next) => self.settle_some(next),
-            Phase::Over => return Step::Done(Ok(true)),
+            Phase::Over => return Step::Done(Ok(Progress::Finished)),
         }
-        Step::Done(Ok(false))
+        Step::Done(Ok(Progress::More))
     }
 
     fn completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {

@@ -2,7 +2,7 @@
 
 use super::Configured;
 use crate::ordered::Store;
-use saker_log::recover::Damage;
+use saker_log::recover::{Damage, Progress};
 use saker_segment_store::{SegmentStore, Step};
 use std::fmt::Debug;
 
@@ -17,14 +17,14 @@ pub trait Rebuild: Configured {
     /// The manifest is whole. Says what is wrong with it.
     fn adopt(store: &mut Store<Self>, named: &mut Self::Named) -> Result<(), &'static str>;
 
-    /// One piece of reading what the manifest names. `Ok(true)`: that was all.
+    /// One piece of reading what the manifest names.
     fn load<M: SegmentStore>(
         store: &mut Store<Self>,
         named: &mut Self::Named,
         m: &M,
-    ) -> Step<Result<bool, Damage>> {
+    ) -> Step<Result<Progress, Damage>> {
         let _ = (store, named, m);
-        Step::Done(Ok(true))
+        Step::Done(Ok(Progress::Finished))
     }
 
     /// Counts what it needs and refers to, and gives back what nothing does.

@@ -19,6 +19,14 @@ pub(super) enum Command {
     Series(u16),
 }
 
+/// What came of a completion.
+pub(super) enum Polled<R, V> {
+    /// An operation ended, and was shown.
+    Ended(R),
+    /// A command of a series; nothing was shown yet.
+    Series(u16, V),
+}
+
 /// A slot's command, and how many operations of the lane are in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sent {

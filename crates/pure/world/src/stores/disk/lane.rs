@@ -2,7 +2,7 @@
 
 mod rare;
 
-use super::command::{Command, Sent};
+use super::command::{Command, Polled, Sent};
 use super::sending::Sending;
 use super::series::AllSeries;
 use crate::stores::{Group, GroupLimits};
@@ -183,25 +183,24 @@ impl Lane for DiskLane {
                     if let Some(going) = series.get_mut(n) {
                         going.completed(&done);
                     }
-                    return Err((n, visit));
+                    return Polled::Series(n, visit);
                 }
                 let ticket = Ticket { slot: u32::from(slot), operations };
-                Ok(visit(Completed { lane: *number, ticket, outcome: command.outcome(&done) }))
+                Polled::Ended(visit(Completed { lane: *number, ticket, outcome: command.outcome(&done) }))
             });
             let n = match polled.transpose()? {
                 None => return Ok(None),
-                Some(Ok(visited)) => return Ok(Some(visited)),
-                Some(Err((n, unused))) => {
+                Some(Polled::Ended(visited)) => return Ok(Some(visited)),
+                Some(Polled::Series(n, unused)) => {
                     visit = unused;
                     n
                 }
             };
-            if self.go_on(n)
-                && let Some(ended) = self.series.remove(n)
-            {
+            if let Some(ended) = self.take_ended(n) {
                 let (lane, ticket) = (self.number, self.series_ticket(n));
                 return Ok(Some(visit(Completed { lane, ticket, outcome: ended.outcome() })));
             }
+            self.go_on(n);
         }
     }
 

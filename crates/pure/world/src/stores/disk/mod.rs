@@ -9,6 +9,7 @@ mod sending;
 mod series;
 
 pub use lane::DiskLane;
+pub use sending::STAGED_BYTES;
 
 use super::batch::Takes;
 use super::{Counters, GroupLimits, prices, retrieve_bytes};
@@ -25,9 +26,6 @@ use saker_link::Traffic;
 use saker_sim::{CpuPrices, Instant};
 use saker_store::{Completions, Doorbells, KvStore, Lane as _, Order, Prices, Refusal};
 use sending::Sending;
-
-/// Largest value that is read into a slot's own page; larger ones take a buffer.
-pub const STAGED_BYTES: u32 = 4096;
 
 /// DiskKV over a device that is here or elsewhere.
 #[derive(Debug)]

@@ -3,6 +3,9 @@
 use crate::stores::GroupLimits;
 use crate::stores::batch::Takes;
 
+/// Largest value that is read into a slot's own page; larger ones take a buffer.
+pub const STAGED_BYTES: u32 = 4096;
+
 const SINGLES: &[&str] = &["put", "get", "delete", "exists", "flush"];
 const WITH_GROUPS: &[&str] = &["put", "get", "delete", "exists", "group", "flush"];
 

@@ -3,6 +3,7 @@
 
 mod answers;
 mod bank;
+mod histories;
 mod malformed;
 
 use crate::stress::groups::{Ended, end};

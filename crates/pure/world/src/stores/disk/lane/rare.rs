@@ -71,19 +71,21 @@ impl DiskLane {
         Ticket { slot: self.sent.len() as u32 + u32::from(n), operations: 1 }
     }
 
-    /// A series goes on. True if it is over: then its outcome is there.
+    /// Takes a series that is over, with its outcome.
     #[cold]
-    pub(super) fn go_on(&mut self, n: u16) -> bool {
+    pub(super) fn take_ended(&mut self, n: u16) -> Option<Box<Series>> {
+        if self.series.get_mut(n)?.is_over() { self.series.remove(n) } else { None }
+    }
+
+    /// A series that is not over sends its next command, when there is room.
+    #[cold]
+    pub(super) fn go_on(&mut self, n: u16) {
         let Self { series, queue, .. } = self;
-        let Some(going) = series.get_mut(n) else { return false };
-        if going.is_over() {
-            return true;
-        }
+        let Some(going) = series.get_mut(n) else { return };
         match going.send(queue) {
             Ok(slot) => _ = self.sent(slot, Sent { command: Command::Series(n), operations: 1 }),
             Err(_) => series.waits(n),
         }
-        false
     }
 
     /// There may be room again for a series that waits.

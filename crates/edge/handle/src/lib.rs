@@ -1,0 +1,26 @@
+//! What bindings to other languages stand on: devices that threads share, that refuse to be used behind a fork, whose scans and
+//! transactions borrow nothing, and that tell each failure by a [`Class`].
+//!
+//! A binding adds its language's types and nothing else.
+
+mod cache;
+mod class;
+mod fault;
+mod fork;
+mod guarded;
+mod image;
+mod scan;
+mod store;
+mod transaction;
+
+pub use cache::{Cache, CacheStats};
+pub use class::Class;
+pub use fault::Fault;
+pub use image::create;
+pub use saker::{
+    NamedSetting, NamespaceSnapshot, Require, RetentionOptions, RetentionOrder, ScanOrder, Stats, WriteBatch,
+};
+pub use saker_sim::Duration;
+pub use scan::{Pair, Scan, ScanWish};
+pub use store::Store;
+pub use transaction::Transaction;

@@ -1,0 +1,117 @@
+//! Transactions that borrow nothing.
+
+use crate::store::ended;
+use crate::{Fault, Store};
+use saker::{HostError, Require, TransactionSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A transaction that is being put together. Nothing of it is at the device before it is committed; dropping it forgets it.
+///
+/// ```
+/// let store = saker_handle::Store::open("mem:?size=4MiB&profile=tiny")?;
+/// let txn = store.begin()?;
+/// assert_eq!(txn.get(b"key")?, None);
+/// txn.put(b"other", b"value")?;
+/// store.put(b"key", b"somebody else")?;
+/// let fault = txn.commit().unwrap_err();
+/// assert_eq!((fault.class, fault.key), (saker_handle::Class::Conflict, Some(b"key".to_vec())));
+/// # Ok::<(), saker_handle::Fault>(())
+/// ```
+#[derive(Debug)]
+pub struct Transaction {
+    store: Store,
+    /// `None` when it was committed or aborted.
+    set: Mutex<Option<TransactionSet>>,
+}
+
+impl Store {
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// [`Fault`] of class [`Class::NoTransactions`](crate::Class::NoTransactions) where there are none.
+    pub fn begin(&self) -> Result<Transaction, Fault> {
+        let set = self.kv.with(|kv| kv.begin_transaction().map(saker::Transaction::suspend))?;
+        Ok(Transaction { store: self.clone(), set: Mutex::new(Some(set)) })
+    }
+}
+
+impl Transaction {
+    fn set(&self) -> MutexGuard<'_, Option<TransactionSet>> {
+        self.set.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something in the transaction, whatever comes of it.
+    fn with<R>(
+        &self,
+        work: impl FnOnce(&mut saker::Transaction<'_>) -> Result<R, HostError>,
+    ) -> Result<R, Fault> {
+        let mut guard = self.set();
+        let set = guard.as_mut().ok_or_else(|| ended("transaction"))?;
+        self.store.kv.with(|kv| {
+            let mut txn = kv.resume_transaction(std::mem::take(set));
+            let outcome = work(&mut txn);
+            *set = txn.suspend();
+            outcome
+        })
+    }
+
+    /// The value of a key, which must not change until the commit.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
+        self.with(|txn| txn.get(key))
+    }
+
+    /// Whether there is such a pair.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn exists(&self, key: &[u8]) -> Result<bool, Fault> {
+        self.with(|txn| txn.exists(key))
+    }
+
+    /// Stores a pair when the transaction is committed.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
+        self.with(|txn| txn.put(key, value))
+    }
+
+    /// Deletes a pair when the transaction is committed; whether it is there.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn delete(&self, key: &[u8]) -> Result<bool, Fault> {
+        self.with(|txn| txn.delete(key))
+    }
+
+    /// Requires something of a pair as it is stored at the commit.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn require(&self, key: &[u8], what: Require) -> Result<(), Fault> {
+        self.with(|txn| txn.require(key, what))
+    }
+
+    /// Carries it out: all of it or nothing. It has ended then.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn commit(&self) -> Result<(), Fault> {
+        let set = self.set().take().ok_or_else(|| ended("transaction"))?;
+        self.store.kv.with(|kv| kv.resume_transaction(set).commit())
+    }
+
+    /// Forgets it. Forgetting it again does nothing.
+    pub fn abort(&self) {
+        drop(self.set().take());
+    }
+
+    /// Whether it was committed or aborted.
+    #[must_use]
+    pub fn is_ended(&self) -> bool {
+        self.set().is_none()
+    }
+}

@@ -1,0 +1,50 @@
+//! Behind a fork.
+
+use saker_handle::{Class, Store};
+
+/// Runs `child` in a fork; whether it said yes.
+fn forked(child: impl FnOnce() -> bool) -> bool {
+    // SAFETY: the child calls what it is given and ends; it uses nothing that another thread of the tests may have locked, but
+    // for memory, whose locks the C library sees to.
+    let id = unsafe { libc::fork() };
+    assert!(id >= 0, "the system forks");
+    if id == 0 {
+        let code = i32::from(!child());
+        // SAFETY: it ends this process and nothing else.
+        unsafe { libc::_exit(code) };
+    }
+    let mut status = 0;
+    // SAFETY: `status` is a place for the answer.
+    assert_eq!(unsafe { libc::waitpid(id, &raw mut status, 0) }, id);
+    libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+}
+
+#[test]
+fn a_child_is_refused_and_the_parent_goes_on() {
+    for url in ["mem:?size=4MiB&profile=tiny", "mem:?size=4MiB&profile=tiny&threads=1"] {
+        let store = Store::open(url).expect("opens");
+        store.put(b"key", b"value").expect("stored");
+        let child = store.clone();
+        assert!(forked(move || {
+            let refused = |class| class == Class::Forked;
+            let all = refused(child.get(b"key").unwrap_err().class)
+                && refused(child.put(b"key", b"other").unwrap_err().class)
+                && refused(child.close().unwrap_err().class)
+                && child.is_closed();
+            drop(child);
+            all
+        }));
+        assert_eq!(store.get(b"key").expect("read"), Some(b"value".to_vec()), "{url}");
+        store.close().expect("closes");
+    }
+}
+
+/// A device that the child opens itself is its own.
+#[test]
+fn a_child_opens_its_own() {
+    let _parent = Store::open("mem:?size=4MiB&profile=tiny").expect("opens");
+    assert!(forked(|| {
+        let store = Store::open("mem:?size=4MiB&profile=tiny");
+        store.is_ok_and(|store| store.put(b"key", b"value").is_ok() && store.close().is_ok())
+    }));
+}

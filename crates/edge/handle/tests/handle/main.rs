@@ -1,0 +1,5 @@
+//! Handles, on every engine: shared by threads, closed, with scans and transactions that other calls interrupt.
+
+mod classes;
+mod sharing;
+mod together;
