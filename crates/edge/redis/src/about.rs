@@ -35,7 +35,10 @@ pub(crate) fn info(sections: Args<'_, '_>, front: &Front, store: &mut Store, rep
 
 type Lines = Vec<(&'static str, String)>;
 
-const SECTIONS: [(&str, fn(&Front, &mut Store) -> Lines); 6] = [
+/// A section and what it says.
+type Section = (&'static str, fn(&Front, &mut Store) -> Lines);
+
+const SECTIONS: [Section; 6] = [
     ("Server", server),
     ("Clients", clients),
     ("Memory", memory),
