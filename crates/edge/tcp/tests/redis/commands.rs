@@ -82,6 +82,8 @@ fn keys_and_values_of_every_length() {
     for key_bytes in [1, 15, 16, 17, 254, 255] {
         for (n, value_bytes) in lengths.into_iter().enumerate() {
             let key = vec![b'a' + n as u8; key_bytes];
+            // A key that is not the device's own takes its length, and 13 bytes, from the longest value.
+            let value_bytes = value_bytes.min((2 << 20) - if key_bytes > 16 { key_bytes + 13 } else { 0 });
             let value = vec![n as u8; value_bytes];
             assert_eq!(redis.ask(&[b"SET", &key, &value]), ok(), "{key_bytes} {value_bytes}");
             assert_eq!(redis.ask(&[b"STRLEN", &key]), Reply::Integer(value_bytes as i64));
@@ -174,7 +176,8 @@ fn whoever_does_not_know_the_password_gets_nothing() {
     other.send(&[b"AUTH", b"open sesame"]);
     other.send(&[b"SET", b"k", &[b'y'; 20_000]]);
     assert_eq!([other.read(), other.read()], [ok(), ok()]);
-    let mut open = connect(&serve(DEVICE));
+    let server = serve(DEVICE);
+    let mut open = connect(&server);
     assert!(error(&open.line("AUTH x")).starts_with("ERR AUTH was called"));
 }
 

@@ -74,7 +74,7 @@ fn half_a_gigabyte_that_is_announced_takes_no_memory() {
 
 #[test]
 fn together_they_hold_what_they_may_and_the_largest_goes() {
-    let server = serve_with("mem:?size=64MiB&profile=tiny", |redis| redis.memory_max = Some(16 << 20));
+    let server = serve_with("mem:?size=512MiB", |redis| redis.memory_max = Some(16 << 20));
     let mut small = connect(&server);
     let half = command(&[b"SET", b"k", &vec![1; 2 << 20]]);
     let half = &half[..half.len() - 2];
