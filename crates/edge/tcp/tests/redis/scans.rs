@@ -21,7 +21,7 @@ fn step(redis: &mut Redis, cursor: &[u8], options: &[&[u8]]) -> (Vec<u8>, Vec<Ve
 
 fn name(n: u32) -> Vec<u8> {
     // Short and long ones.
-    if n % 2 == 0 {
+    if n.is_multiple_of(2) {
         format!("key:{n}").into_bytes()
     } else {
         format!("key:of:more:than:sixteen:bytes:{n}").into_bytes()
