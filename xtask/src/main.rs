@@ -10,6 +10,7 @@ mod baseline;
 mod finding;
 mod layers;
 mod modules;
+mod packages;
 mod rocksdb;
 mod rust;
 mod soak;
@@ -48,6 +49,10 @@ enum Command {
     Modules,
     /// Apply the text rules of xtask/tidy.toml to all tracked files.
     Tidy,
+    /// Look whether crates could be published, and whether every file has a licence.
+    Packages,
+    /// Build the command as a static program and as a Debian package, with manual pages and completions.
+    Package(packages::PackageArgs),
     /// Take digests of what a `saker` binary does, and compare them with those of another one.
     Baseline(baseline::BaselineArgs),
     /// Compare our LSM engine with RocksDB: installs libclang if it is missing, builds RocksDB (10 to 20 minutes), runs.
@@ -80,6 +85,8 @@ fn run(command: Command) -> Result<bool, Fault> {
         Command::Layers => Ok(finding::report(&layers::check(&workspace)?)),
         Command::Modules => Ok(finding::report(&modules::check(&workspace)?)),
         Command::Tidy => Ok(finding::report(&tidy::check(&workspace)?)),
+        Command::Packages => Ok(finding::report(&packages::check(&workspace)?)),
+        Command::Package(args) => packages::package(&workspace, &args),
         Command::Baseline(args) => baseline::run(&workspace, &args),
         Command::Rocksdb { args } => rocksdb::run(&workspace, &args),
     }

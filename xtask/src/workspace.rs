@@ -38,6 +38,28 @@ pub struct Package {
     pub dependencies: Vec<Dependency>,
     /// What it builds.
     pub targets: Vec<Target>,
+    /// What it is, for the registry.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Its licence, as an SPDX expression.
+    #[serde(default)]
+    pub license: Option<String>,
+    /// Words by which it is found.
+    #[serde(default)]
+    pub keywords: Vec<String>,
+    /// Its README, beside its Cargo.toml.
+    #[serde(default)]
+    pub readme: Option<PathBuf>,
+    /// The registries to which it may go; none: any.
+    #[serde(default)]
+    pub publish: Option<Vec<String>>,
+}
+
+impl Package {
+    /// Whether it may go to a registry.
+    pub fn is_published(&self) -> bool {
+        self.publish.as_ref().is_none_or(|registries| !registries.is_empty())
+    }
 }
 
 /// One declared dependency.
@@ -47,6 +69,9 @@ pub struct Dependency {
     pub name: String,
     /// `dev`, `build`, or none for a normal one.
     pub kind: Option<String>,
+    /// The versions that will do; `*` where none is named.
+    #[serde(default)]
+    pub req: String,
 }
 
 /// One build target of a package.
@@ -58,6 +83,16 @@ pub struct Target {
     pub kind: Vec<String>,
     /// Its first file.
     pub src_path: PathBuf,
+    /// Whether `cargo test` makes a program of its unit tests.
+    #[serde(default = "unless_said")]
+    pub test: bool,
+    /// Whether `cargo test` looks for tests in its documentation.
+    #[serde(default = "unless_said")]
+    pub doctest: bool,
+}
+
+const fn unless_said() -> bool {
+    true
 }
 
 impl Workspace {

@@ -4,25 +4,24 @@ use crate::errors::{pickled, raised};
 use crate::memory::to_read;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use saker_handle::WriteBatch;
+use saker_handle::Writes;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Writes that leave together.
 #[pyclass(frozen, weakref, module = "saker")]
 pub struct Batch {
     store: saker_handle::Store,
-    writes: Mutex<WriteBatch>,
+    writes: Mutex<Writes>,
+    atomic: bool,
 }
 
 impl Batch {
     pub fn new(store: saker_handle::Store, atomic: bool) -> Self {
-        let mut writes = WriteBatch::new();
-        writes.set_atomic(atomic);
-        Self { store, writes: Mutex::new(writes) }
+        Self { store, writes: Mutex::default(), atomic }
     }
 
     /// Never held while the device is waited for.
-    fn writes(&self) -> MutexGuard<'_, WriteBatch> {
+    fn writes(&self) -> MutexGuard<'_, Writes> {
         self.writes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -46,19 +45,17 @@ impl Batch {
     }
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
-        let atomic = self.writes().is_atomic();
-        let mut next = WriteBatch::new();
-        next.set_atomic(atomic);
-        let writes = std::mem::replace(&mut *self.writes(), next);
+        let writes = std::mem::take(&mut *self.writes());
         if writes.is_empty() {
             return Ok(());
         }
-        py.detach(|| self.store.write(&writes)).map_err(|fault| raised(py, fault))
+        let carried_out = py.detach(|| self.store.write(&writes.into_batch(self.atomic)));
+        carried_out.map_err(|fault| raised(py, fault))
     }
 
     #[getter]
-    fn atomic(&self) -> bool {
-        self.writes().is_atomic()
+    const fn atomic(&self) -> bool {
+        self.atomic
     }
 
     fn __len__(&self) -> usize {

@@ -95,7 +95,7 @@ def test_batches(store: saker.Store) -> None:
         batch.put(b"1", b"one")
         batch.put(b"2", b"two")
         batch.delete(b"1")
-        assert len(batch) == 2 and b"2" not in store
+        assert len(batch) == 3 and b"2" not in store
     assert len(batch) == 0 and dict(store.items()) == {b"2": b"two"}
     with pytest.raises(ZeroDivisionError), store.batch() as batch:
         batch.put(b"3", b"three")

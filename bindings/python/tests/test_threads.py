@@ -74,15 +74,15 @@ def test_a_waiting_call_lets_others_run() -> None:
 
 
 def test_two_devices_overlap() -> None:
-    """Two threads on two devices take less than both one after the other: neither holds the interpreter while it waits."""
-    stores = [saker.open("mem:?size=512MiB&timing=real") for _ in range(2)]
+    """Two threads that read large values of two devices take less than one after the other: neither holds the interpreter."""
+    size, stores = 2_000_000, [saker.open("mem:?size=512MiB") for _ in range(2)]
     for store in stores:
-        store.put_many((b"%d" % n, bytes(4096)) for n in range(300))
-        store.flush()
+        store[b"key"] = bytes(size)
 
     def work(store: saker.Store) -> None:
-        for n in range(300):
-            store.get(b"%d" % n)
+        buffer = bytearray(size)
+        for _ in range(150):
+            store.get_into(b"key", buffer)
 
     def timed(together: bool) -> float:
         threads = [threading.Thread(target=work, args=(store,)) for store in stores]
@@ -95,8 +95,8 @@ def test_two_devices_overlap() -> None:
             thread.join()
         return time.perf_counter() - begun
 
-    ratios = sorted(timed(True) / timed(False) for _ in range(5))
+    ratios = sorted(timed(True) / timed(False) for _ in range(9))
     for store in stores:
         store.close()
-    # On a machine whose cores are all busy the devices' own threads wait too: the best run counts.
+    # 0.5 on two cores that nobody else uses, 1 if either held the interpreter. The best run counts: other programs take cores away.
     assert ratios[0] < 0.8, ratios

@@ -17,8 +17,9 @@ const SIZE: &str = "48MiB";
 
 /// Bytes of a header copy, of which an image begins with two (docs/image-format.md).
 const HEADER_BYTES: usize = 4096;
-/// What in a header follows from the machine and not from the program: the identifier of the kernel's boot, and the checksum over it.
-const BLANKED: [Range<usize>; 2] = [48..56, 4092..4096];
+/// What in a header follows from the machine and not from the program: the identifier of the kernel's boot, how often numbers of the
+/// device's life were written and how long it was open, and the checksum over them.
+const BLANKED: [Range<usize>; 4] = [48..56, 1312..1320, 1416..1424, 4092..4096];
 
 /// Makes an image of each engine with each seed: digests of the file when it is loaded and when pairs are gone, and of all pairs.
 ///
@@ -91,12 +92,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_boot_and_the_checksum_over_it_are_blank() {
+    fn only_the_boot_the_time_and_the_checksum_over_them_are_blank() {
         let mut image = vec![7; 3 * HEADER_BYTES];
         blank(&mut image);
         let blanked: Vec<usize> = (0..image.len()).filter(|n| image[*n] == 0).collect();
+        let in_a_copy = [48..56, 1312..1320, 1416..1424, 4092..4096].into_iter().flatten();
+        let in_a_copy: Vec<usize> = in_a_copy.collect();
         let expected: Vec<usize> =
-            [48..56, 4092..4096, 4144..4152, 8188..8192].into_iter().flatten().collect();
+            [0, HEADER_BYTES].iter().flat_map(|at| in_a_copy.iter().map(move |n| at + n)).collect();
         assert_eq!(blanked, expected);
         blank(&mut [0; 10]);
     }

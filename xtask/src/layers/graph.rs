@@ -93,7 +93,7 @@ pub mod tests {
     }
 
     fn dependency(name: &str, kind: Option<&str>) -> Dependency {
-        Dependency { name: name.into(), kind: kind.map(str::to_owned) }
+        Dependency { name: name.into(), kind: kind.map(str::to_owned), req: String::new() }
     }
 
     #[test]

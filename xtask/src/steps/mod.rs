@@ -7,11 +7,12 @@ mod runner;
 mod tally;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::Fault;
 use crate::finding::Finding;
 use crate::workspace::{Target, Workspace};
-use crate::{layers, modules, tidy};
+use crate::{layers, modules, packages, tidy};
 pub use report::{Outcome, Report};
 use rooms::Rooms;
 pub use runner::{run, run_all};
@@ -48,7 +49,7 @@ pub enum Action {
         /// The arguments.
         args: Vec<String>,
         /// The environment, besides the tier's.
-        env: Vec<(&'static str, &'static str)>,
+        env: Vec<(&'static str, String)>,
     },
     /// A script of the workspace, which prints its results as libtest does.
     Script {
@@ -84,6 +85,8 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
         rule("layers", layers::check),
         rule("modules", modules::check),
         rule("tidy", tidy::check),
+        rule("packages", packages::check),
+        packaged(workspace),
         cargo(
             "clippy",
             &["clippy", "--workspace", "--all-targets", "--keep-going", "--", "-D", "warnings"],
@@ -98,11 +101,7 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
         Tier::Soak => steps.extend(tests_by_name(workspace, profile)),
     }
     steps.push(tests("doc tests", &["--doc"], profile));
-    steps.push(cargo(
-        "rustdoc",
-        &["doc", "--workspace", "--no-deps", "--keep-going"],
-        &[("RUSTDOCFLAGS", "-D warnings")],
-    ));
+    steps.push(rustdoc(std::env::var("CARGO").ok().as_deref()));
     // `cargo test` runs a bench without the `--bench` argument, which it takes for its smoke mode: the smallest counts,
     // results checked, nothing measured.
     steps.extend(targets(workspace, "bench").into_iter().map(|bench| {
@@ -111,6 +110,31 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
         cargo(&format!("bench {bench}"), &args, &[])
     }));
     steps
+}
+
+/// Makes the packages of all crates that are published, without building them.
+fn packaged(workspace: &Workspace) -> Step {
+    let mut args = packages::cargo_package(workspace);
+    args.extend(["--no-verify", "--offline", "--quiet"].map(str::to_owned));
+    Step { name: "cargo package".to_owned(), action: Action::Cargo { args, env: Vec::new() } }
+}
+
+/// The documents. They need the metadata of each crate, which clippy has left: where the driver of `cargo clippy` lies beside `cargo`, a
+/// build with it, with the flags and features of the step before, finds them. Otherwise every crate is looked at once more.
+fn rustdoc(cargo_path: Option<&str>) -> Step {
+    let driver = cargo_path.map(|path| Path::new(path).with_file_name("clippy-driver"));
+    let driver = driver.filter(|driver| driver.is_file()).map(|driver| driver.display().to_string());
+    // As `cargo clippy` says `-D warnings` to its driver.
+    let flags = ["-D", "warnings"].map(|flag| format!("{flag}__CLIPPY_HACKERY__")).concat();
+    let mut env = vec![("RUSTDOCFLAGS", "-D warnings")];
+    if let Some(driver) = &driver {
+        env.extend([("RUSTC_WORKSPACE_WRAPPER", driver.as_str()), ("CLIPPY_ARGS", &flags)]);
+    }
+    cargo(
+        "rustdoc",
+        &["doc", "--workspace", "--no-deps", "--keep-going", "--features", "saker/planted"],
+        &env,
+    )
 }
 
 /// A step that runs tests of the workspace, whatever fails.
@@ -165,9 +189,10 @@ fn targets<'w>(workspace: &'w Workspace, kind: &str) -> BTreeSet<&'w str> {
 }
 
 /// A step that runs cargo.
-pub fn cargo(name: &str, args: &[&str], env: &[(&'static str, &'static str)]) -> Step {
+pub fn cargo(name: &str, args: &[&str], env: &[(&'static str, &str)]) -> Step {
     let args = args.iter().map(|&arg| arg.to_owned()).collect();
-    Step { name: name.to_owned(), action: Action::Cargo { args, env: env.to_vec() } }
+    let env = env.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+    Step { name: name.to_owned(), action: Action::Cargo { args, env } }
 }
 
 fn rule(name: &str, check: fn(&Workspace) -> Result<Vec<Finding>, Fault>) -> Step {
@@ -196,6 +221,22 @@ mod tests {
             commands(Tier::Soak).contains(&"test --workspace --no-fail-fast --doc --profile soak".into())
         );
         assert!(commands(Tier::Check).iter().all(|command| !command.contains("--profile")));
+    }
+
+    #[test]
+    fn documents_take_what_clippy_has_left_where_there_is_its_driver() {
+        let variables = |cargo_path: Option<&str>| match rustdoc(cargo_path).action {
+            Action::Cargo { env, .. } => env.into_iter().map(|(name, _)| name).collect::<Vec<_>>(),
+            Action::Rule(_) | Action::Script { .. } => Vec::new(),
+        };
+        assert_eq!(variables(None), ["RUSTDOCFLAGS"]);
+        assert_eq!(variables(Some("/nowhere/cargo")), ["RUSTDOCFLAGS"]);
+        let folder = std::env::temp_dir().join(format!("saker-xtask-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("clippy-driver"), "").unwrap();
+        let found = variables(folder.join("cargo").to_str());
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(found, ["RUSTDOCFLAGS", "RUSTC_WORKSPACE_WRAPPER", "CLIPPY_ARGS"]);
     }
 
     #[test]

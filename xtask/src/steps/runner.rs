@@ -25,7 +25,7 @@ pub fn run(workspace: &Workspace, tier: Tier, step: &Step) -> Outcome {
         Action::Rule(rule) => (Tally::default(), apply(rule(workspace))),
         Action::Cargo { args, env } => {
             let mut command = cargo();
-            command.args(args).envs(env.iter().copied());
+            command.args(args).envs(env.iter().map(|(name, value)| (*name, value)));
             perform(&mut command, workspace, tier)
         }
         Action::Script { path, args } => {

@@ -12,6 +12,7 @@ mod machine_paths;
 mod parsers;
 mod source;
 mod unsafe_code;
+mod untested;
 mod words;
 
 use std::fs;
@@ -23,6 +24,7 @@ use config::Config;
 use examples::Examples;
 use functions::Sizes;
 use source::Source;
+use untested::Untested;
 
 /// A rule reads one text file.
 type Rule = fn(&Source, &Config) -> Vec<Finding>;
@@ -54,6 +56,7 @@ pub fn check(workspace: &Workspace) -> Result<Vec<Finding>, Fault> {
     }
     findings.extend(across.sizes.check(&config));
     findings.extend(across.examples.check(&config));
+    findings.extend(across.untested.check(workspace));
     Ok(findings)
 }
 
@@ -62,6 +65,7 @@ pub fn check(workspace: &Workspace) -> Result<Vec<Finding>, Fault> {
 struct Across {
     sizes: Sizes,
     examples: Examples,
+    untested: Untested,
 }
 
 /// All findings on one file.
@@ -71,6 +75,7 @@ fn judge(path: &str, bytes: Vec<u8>, config: &Config, across: &mut Across) -> Ve
             let source = Source::new(path, text);
             across.sizes.add(&source);
             across.examples.add(&source, config);
+            across.untested.add(&source);
             RULES.iter().flat_map(|rule| rule(&source, config)).collect()
         }
         None if config::within(path, &config.binary.allowed) => Vec::new(),

@@ -7,6 +7,7 @@
     │   ├── UrlError (ValueError), SettingError (ValueError), ProfileError, PlanError
     │   ├── ImageError, DamagedImageError, NoNamespaceError
     │   └── RemoteError (ConnectionError), LinuxError
+    ├── BackupError                  a backup cannot be made, read or restored
     ├── HandleError                  the object cannot be used
     │   ├── ClosedError (ValueError), ForkedError (RuntimeError), BrokenError (RuntimeError)
     │   └── ArgumentError (ValueError)
@@ -18,7 +19,8 @@
         │   ├── ValueTooLongError (ValueError), KeyLengthError (ValueError)
         │   ├── NotReadyError, WriteFaultError, FormattingError, ReservedError
         │   ├── DamagedValueError, NamespaceError, WriteProtectedError
-        │   └── OutcomeUnknownError, IteratorLostError, UnreachableError (ConnectionError)
+        │   ├── OutcomeUnknownError, IteratorLostError, UnreachableError (ConnectionError)
+        │   └── AccessDeniedError
         └── TransactionError         nothing was done
             ├── ConflictError, UnmetError
             └── NoTransactionsError, TransactionTooLongError, SeveralShardsError
@@ -85,6 +87,10 @@ class RemoteError(OpenError, ConnectionError):
 
 class LinuxError(OpenError):
     """The namespace behind the kernel's driver cannot be used."""
+
+
+class BackupError(SakerError):
+    """A backup cannot be made, read or restored."""
 
 
 class HandleError(SakerError):
@@ -205,6 +211,10 @@ class IteratorLostError(KvError):
 
 class UnreachableError(KvError, ConnectionError):
     """The device cannot be reached; the command was not executed."""
+
+
+class AccessDeniedError(KvError):
+    """The target does not let this host do that; nothing was done."""
 
 
 class TransactionError(HostError):

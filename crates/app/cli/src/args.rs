@@ -1,5 +1,6 @@
 //! The command line: which commands there are, and what is said about a line that makes no sense.
 
+pub mod backup;
 pub mod bench;
 pub mod block;
 pub mod check;
@@ -10,6 +11,7 @@ pub mod delete;
 pub mod dump;
 pub mod exists;
 pub mod get;
+pub mod grow;
 pub mod info;
 pub mod list;
 pub mod load;
@@ -18,9 +20,13 @@ pub mod profile;
 pub mod put;
 pub mod repair;
 pub mod reproduce;
+pub mod restore;
 pub mod scan;
+pub mod scrub;
+pub mod secret;
 pub mod serve;
 pub mod set;
+pub mod top;
 pub mod txn;
 
 use std::ffi::OsString;
@@ -95,6 +101,14 @@ pub enum Command {
     Check(check::CheckArgs),
     /// Make a sound image of what can be saved of a damaged one
     Repair(repair::RepairArgs),
+    /// Make an image file larger
+    Grow(grow::GrowArgs),
+    /// Write all pairs and blocks of a device to a file, or what has changed
+    Backup(backup::BackupArgs),
+    /// Write a backup to a device
+    Restore(restore::RestoreArgs),
+    /// Read all there is of a device and verify it
+    Scrub(scrub::ScrubArgs),
     /// Store a value under a key
     Put(put::PutArgs),
     /// Write the value of a key to standard output or a file
@@ -117,10 +131,14 @@ pub enum Command {
     Block(block::BlockArgs),
     /// Serve devices to the network as an NVMe/TCP target
     Serve(serve::ServeArgs),
+    /// Make secrets by which hosts and targets authenticate
+    Secret(secret::SecretArgs),
     /// Examine whether a device does what the specification says
     Conform(conform::ConformArgs),
     /// Show what the device says of itself
     Info(info::InfoArgs),
+    /// Watch a device at work: rates, latencies, queues, stalls, capacity
+    Top(top::TopArgs),
     /// Change settings of a device that is being served, while it is
     Set(set::SetArgs),
     /// Show the timing profiles and where their numbers come from

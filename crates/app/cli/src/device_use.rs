@@ -36,9 +36,15 @@ fn todo(command: &Command) -> Option<(&'static str, &'static str)> {
         Command::Reproduce(_) => ("reproduce", "leave it out: each plan has its devices"),
         Command::Create(_) => ("create", "leave it out: the image to make is the first argument"),
         Command::Check(_) => ("check", "leave it out: the image is the first argument"),
+        Command::Grow(_) => ("grow", "leave it out: the image is the first argument"),
+        Command::Backup(_) => ("backup", "leave it out: the device is the first argument"),
+        Command::Restore(_) => ("restore", "leave it out: the device is the second argument"),
+        Command::Scrub(_) => ("scrub", "leave it out: the device is the first argument"),
         Command::Serve(_) => ("serve", "name what to serve with --image or --url"),
         Command::Profile(_) => ("profile", "leave it out"),
+        Command::Secret(_) => ("secret", "leave it out"),
         Command::Conform(args) if args.url.is_some() => ("conform", "name the device once"),
+        Command::Top(args) if args.url.is_some() => ("top", "name the device once"),
         _ => return None,
     })
 }

@@ -8,6 +8,7 @@
 mod args;
 mod commands;
 mod context;
+mod counted;
 mod device_use;
 mod error;
 mod exit;
@@ -23,11 +24,18 @@ mod run;
 mod size;
 mod store;
 mod time_line;
+mod top;
 
 pub use context::Streams;
 pub use error::CliError;
 pub use run::{run, run_on};
 pub use store::{Answer, ListOrder, OpenStore, Store};
+
+/// The command line as its parser knows it, for manual pages and completions.
+#[cfg(feature = "pages")]
+pub fn command() -> clap::Command {
+    <args::Cli as clap::CommandFactory>::command()
+}
 
 #[cfg(test)]
 mod tests;

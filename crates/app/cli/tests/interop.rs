@@ -1,5 +1,6 @@
-//! Stock Linux kernels against `saker serve`, in QEMU: `interop/run`, a test for each kernel. And SPDK: `interop/spdk`,
-//! where the variable `SAKER_SPDK` names its source tree. And Redis's clients: `interop/redis`, in the soak.
+//! Stock Linux kernels against `saker serve`, in QEMU: `interop/run`, a test for each kernel, and `interop/auth` for
+//! authentication. And SPDK: `interop/spdk`, where the variable `SAKER_SPDK` names its source tree. And `interop/prometheus`:
+//! promtool and Prometheus read its metrics. In the soak Redis's clients: `interop/redis`, and `interop/mooncake/run`: Mooncake's published wheel drives the device.
 //!
 //! Tests that cannot run here are counted as ignored, unless the variable `SAKER_INTEROP` is `require`. libtest decides
 //! before a test runs whether it is ignored; so this program speaks its language without it.
@@ -9,10 +10,13 @@ use std::process::{Command, ExitCode};
 
 /// Name of the test, script and what it is given behind the program (of kernels Debian's meta package), and whether
 /// `require` requires it.
-const HOSTS: [(&str, &str, &[&str], bool); 7] = [
+const HOSTS: [(&str, &str, &[&str], bool); 9] = [
     ("linux_6_1", "run", &["linux-image-cloud-amd64"], true),
     ("linux_6_12", "run", &["linux-image-6.12-cloud-amd64"], false),
+    ("auth_linux_6_12", "auth", &["linux-image-6.12-cloud-amd64"], false),
     ("spdk", "spdk", &[], false),
+    ("prometheus", "prometheus", &[], false),
+    ("mooncake", "mooncake/run", &[], false),
     ("redis_benchmark", "redis", &["benchmark"], false),
     ("redis_cli", "redis", &["cli"], false),
     ("redis_py", "redis", &["python"], false),
@@ -67,7 +71,13 @@ fn main() -> ExitCode {
 
 fn run(script: &str, arguments: &[&str], is_required: bool) -> Verdict {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../interop").join(script);
-    let output = match Command::new(path).arg(env!("CARGO_BIN_EXE_saker")).args(arguments).output() {
+    // Exponents of the larger groups take an emulated processor long.
+    let few: &[&str] = if script == "auth" && !saker_testing::is_soak() { &["null"] } else { &[] };
+    // A test program that is run by itself is of the short tier.
+    let tier = std::env::var("SAKER_TIER").unwrap_or_else(|_| "check".to_owned());
+    let mut command = Command::new(path);
+    command.arg(env!("CARGO_BIN_EXE_saker")).args(arguments).args(few).env("SAKER_TIER", tier);
+    let output = match command.output() {
         Ok(output) => output,
         Err(error) => return Verdict::Failed(format!("interop/{script}: {error}")),
     };

@@ -4,5 +4,6 @@ mod binary;
 mod e2e;
 mod experiments;
 mod hostfs;
+mod operate;
 mod redis;
 mod serve;

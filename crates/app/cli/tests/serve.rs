@@ -307,7 +307,15 @@ fn descriptors_and_memory_of_a_target_return_to_the_start() {
 fn a_panic_of_any_thread_ends_the_process_with_a_line_and_a_code_of_its_own() {
     for kind in ["subsystem", "guest", "stranger", "acceptor", "listener"] {
         let mut child = saker()
-            .args(["serve", "--url", "mem:?profile=tiny&size=16MiB", "--listen", "127.0.0.1:0"])
+            .args([
+                "serve",
+                "--url",
+                "mem:?profile=tiny&size=16MiB",
+                "--listen",
+                "127.0.0.1:0",
+                "--log",
+                "error",
+            ])
             .env(saker::panics::PANIC_VARIABLE, kind)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -249,7 +249,8 @@ pub fn a_store_without_groups_of_its_own_is_filled_pair_by_pair(subject: Subject
 pub fn a_store_filled_by_groups(subject: Subject) {
     let counts = subject.kind.counts_pairs();
     let mut bench = Setup::small(subject, true).start(FaultPlan::default());
-    assert_eq!(bench.store.group_bytes_max() > 0, bench.has(Capability::Groups));
+    let has_either = bench.has(Capability::Groups) || bench.has(Capability::Transactions);
+    assert_eq!(bench.store.group_bytes_max() > 0, has_either);
     if !bench.has(Capability::Groups) {
         return;
     }

@@ -19,6 +19,8 @@ macro_rules! tests {
                     transactions_with_failing_programs, a_refused_transaction_changes_nothing,
                     conditions_and_reads_see_what_was_before, versions_never_come_again, kills_leave_transactions_whole,
                     power_cuts_leave_transactions_whole, power_cuts_that_take_the_ring_leave_transactions_whole,
+                    what_survives_is_a_prefix_without_a_capacitor,
+                    what_survives_is_all_with_a_capacitor_or_when_killed,
                     a_full_store_refuses_a_transaction_as_a_whole, a_snapshot_sees_a_transaction_whole,
                     transactions_behind_a_trait_object_are_the_same;
                 outside: an_engine_behind_a_trait_object_is_the_same_engine,

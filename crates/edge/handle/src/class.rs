@@ -56,6 +56,8 @@ classes! {
     Remote("RemoteError", Open) = 18,
     /// The namespace behind the kernel's driver cannot be used.
     Linux("LinuxError", Open) = 19,
+    /// A backup cannot be made, read or restored.
+    Backup("BackupError", Any) = 20,
 
     /// The handle cannot be used, whatever the device says.
     Handle("HandleError", Any) = 30,
@@ -119,6 +121,8 @@ classes! {
     IteratorLost("IteratorLostError", Kv) = 84,
     /// The device cannot be reached.
     Unreachable("UnreachableError", Kv) = 85,
+    /// The target does not let this host do that.
+    Denied("AccessDeniedError", Kv) = 86,
 
     /// A transaction was not carried out: nothing was done.
     Transaction("TransactionError", Host) = 100,

@@ -48,6 +48,7 @@ impl From<Error> for Fault {
             Error::Linux(_) => Class::Linux,
             Error::NotLocal | Error::NoSession => Class::Open,
             Error::Range(_) => Class::Argument,
+            Error::Backup(_) => Class::Backup,
         };
         Self::new(class, error.to_string())
     }
@@ -105,6 +106,7 @@ const fn of_kv(error: KvError) -> Class {
         KvError::OutcomeUnknown => Class::OutcomeUnknown,
         KvError::IteratorLost => Class::IteratorLost,
         KvError::Unreachable => Class::Unreachable,
+        KvError::Denied => Class::Denied,
     }
 }
 

@@ -12,6 +12,7 @@ mod image;
 mod scan;
 mod store;
 mod transaction;
+mod writes;
 
 pub use cache::{Cache, CacheStats};
 pub use class::Class;
@@ -24,3 +25,4 @@ pub use saker_sim::Duration;
 pub use scan::{Pair, Scan, ScanWish};
 pub use store::Store;
 pub use transaction::Transaction;
+pub use writes::Writes;

@@ -26,17 +26,20 @@
 )]
 
 use super::header::{self, Header, Life, State};
-use super::layout::Layout;
+use super::layout::{BLOCK_BYTES, Layout};
+use super::life::{self, Run};
 use super::lock::Locked;
 use super::map::AnyCells;
 use super::states::PageState;
 use super::table::PageTable;
 use super::trouble::{self, Trouble};
 use super::{BootId, ImageError, NamespaceRecord, epochs, host, oob};
+use saker_flash::Lasting;
 use saker_flash::nand::{Cell, Cells, Shape};
 use saker_segment_store::{CellError, PageAddr, PowerHistory, SegmentId};
 use std::collections::BTreeSet;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -60,6 +63,8 @@ pub struct FileCells {
     /// A sync failed. The kernel drops what it could not write and reports that once, so no later sync
     /// can vouch for it.
     pub(super) sync_failed: Option<CellError>,
+    /// What the device has done in its life.
+    pub(super) run: Run,
     /// What the host file system refused.
     pub(super) trouble: Trouble,
 }
@@ -128,6 +133,7 @@ impl FileCells {
         self.refuse_if_finished()
             .and_then(|()| self.refuse_if_failed())
             .map_err(|e| host::media_error(&e))?;
+        next.set_lasting(&self.run.lasting());
         next.advance(self.header.life);
         let mut write = |place| header::write_copy(&self.file, &next, place).and_then(|()| self.sync_file());
         let written = [1, 0].into_iter().try_for_each(&mut write);
@@ -144,6 +150,7 @@ impl FileCells {
             return Err(self.io_error("write")(io::ErrorKind::ReadOnlyFilesystem.into()));
         }
         self.refuse_if_failed().map_err(self.io_error("write the header of"))?;
+        next.set_lasting(&self.run.lasting());
         next.advance(life);
         // Both copies are alike since the open, so either may go first.
         for place in [1, 0] {
@@ -251,6 +258,25 @@ impl FileCells {
 }
 
 impl Cells for FileCells {
+    fn lasting(&self) -> Lasting {
+        self.run.lasting()
+    }
+
+    fn keeps_counters(&self) -> bool {
+        self.is_writable()
+    }
+
+    fn keep(&mut self, lasting: Lasting) {
+        self.run.note(lasting);
+        let may_write =
+            self.is_writable() && self.sync_failed.is_none() && self.header.life.state == State::Dirty;
+        if may_write && self.run.is_due() {
+            self.header.set_lasting(&self.run.lasting());
+            // Later numbers follow soon, and with the end of the run for certain.
+            let _ = self.file.write_all_at(self.header.block(), life::PLACE * BLOCK_BYTES);
+        }
+    }
+
     fn syncs(&self) -> u64 {
         self.syncs
     }

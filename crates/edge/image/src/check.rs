@@ -20,7 +20,7 @@ use super::table::late_page;
 use super::{Access, BootId, ImageError, epochs, scan};
 use saker_segment_store::header::page_crc;
 use saker_segment_store::{
-    PageAddr, PageBuffer, PageBufferMemory, PageHeader, PowerHistory, SlotId, SlotState, SlotView,
+    Geometry, PageAddr, PageBuffer, PageBufferMemory, PageHeader, PowerHistory, SlotId, SlotState, SlotView,
 };
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt;
@@ -66,6 +66,18 @@ pub fn check(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Report, 
         None => check.run(progress).map_err(ImageError::io(path, "read"))?,
     }
     Ok(check.report)
+}
+
+/// What is damaged in the ring of an image that nobody writes.
+pub(super) fn ring_damage(file: Locked, header: Header) -> std::io::Result<Vec<String>> {
+    let mut check = Check::new(file, header, Report::default());
+    let layout = check.header.layout;
+    check.epochs = epochs::read_all(&check.file, &layout)?;
+    if check.history != (PowerHistory::Cut { ring_kept: false }) {
+        check.check_ring(&layout)?;
+    }
+    let damage = check.report.findings.into_iter().filter(|finding| finding.severity == Severity::Damage);
+    Ok(damage.map(|finding| finding.what).collect())
 }
 
 fn note_copies(copies: &Copies, bad: Severity, report: &mut Report) {
@@ -248,8 +260,7 @@ impl Check {
 
     fn add_page(&mut self, at: PageAddr, fault: &str) {
         self.report.counts.pages_bad += 1;
-        let g = &self.header.layout.geometry;
-        let place = format!("page {} (segment {}, index {})", at.0, g.segment_of(at).0, g.index_of(at));
+        let place = place_of(&self.header.layout.geometry, at);
         if self.history == PowerHistory::Killed && self.completed.contains(&at) {
             self.report.add(Severity::Repairable, format!("{place}: {fault}; the ring completes it"));
         } else {
@@ -278,8 +289,13 @@ fn sealed_fault(ring: &PageBuffer, slot: SlotId, view: &SlotView) -> Option<Stri
     }
 }
 
+/// How a page is named.
+pub(super) fn place_of(geometry: &Geometry, at: PageAddr) -> String {
+    format!("page {} (segment {}, index {})", at.0, geometry.segment_of(at).0, geometry.index_of(at))
+}
+
 /// What contradicts a sound header.
-fn header_fault(header: &PageHeader, data: &[u8], oob: &[u8]) -> Option<String> {
+pub(super) fn header_fault(header: &PageHeader, data: &[u8], oob: &[u8]) -> Option<String> {
     if header.data_crc != page_crc(data, PageHeader::owner_oob(oob)) {
         return Some("its data do not match their checksum".to_string());
     }

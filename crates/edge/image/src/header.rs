@@ -15,11 +15,13 @@
 )]
 
 mod copies;
+mod life;
 mod namespaces;
 
 use super::config::{NAMESPACES_MAX, NamespaceRecord, PROFILE_BYTES_MAX};
 use super::layout::{BLOCK_BYTES, Layout};
 use super::{BootId, ImageConfig};
+use life::WireLife;
 use namespaces::{WireNamespace, decode_erasing, decode_namespaces, put_erasing, put_namespaces};
 use saker_segment_store::header::crc32c;
 use saker_segment_store::{Geometry, PowerHistory, Stream};
@@ -88,7 +90,8 @@ struct Wire {
     records: [WireNamespace; NAMESPACES_MAX],
     /// Namespaces whose erasure has begun, 0: none.
     erasing: [U16; NAMESPACES_MAX],
-    reserved2: [u8; 2780],
+    life: WireLife,
+    reserved2: [u8; 2668],
     crc: U32,
 }
 
@@ -220,6 +223,10 @@ impl Header {
     pub fn set_erasing(&mut self, namespaces: BTreeSet<u16>) {
         self.patch(|wire| put_erasing(wire, &namespaces));
         self.erasing = namespaces;
+    }
+
+    fn wire(&self) -> &Wire {
+        zerocopy::transmute_ref!(&*self.block)
     }
 
     fn patch(&mut self, change: impl FnOnce(&mut Wire)) {

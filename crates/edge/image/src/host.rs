@@ -125,6 +125,12 @@ pub(super) fn next_extent(file: &File, from: u64, end: u64) -> io::Result<Option
     Ok(Some((start, stop.min(end))))
 }
 
+/// Asks the kernel to read a range from the disk next time, where it may: what is mapped stays.
+pub(super) fn uncache(file: &File, at: u64, bytes: u64) {
+    // It is a wish: a file system may not know it.
+    let _ = rustix::fs::fadvise(file, at, std::num::NonZeroU64::new(bytes), rustix::fs::Advice::DontNeed);
+}
+
 /// Makes a new directory entry last.
 pub(super) fn sync_parent(path: &Path) -> io::Result<()> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -7,6 +7,7 @@
 use super::ImageError;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::ops::Deref;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// What an image is opened for.
@@ -44,6 +45,15 @@ impl Locked {
         Ok(Self(file))
     }
 
+    /// Between opening and locking another image may have taken the name, as [`std::fs::rename`] does it in one step: what
+    /// was opened is nobody's then.
+    fn still_at(self, path: &Path) -> Result<Self, ImageError> {
+        let place = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+        let named = std::fs::metadata(path).map(place).map_err(ImageError::io(path, "open"))?;
+        let opened = self.0.metadata().map(place).map_err(ImageError::io(path, "examine"))?;
+        if named == opened { Ok(self) } else { Err(ImageError::InUse { path: path.to_path_buf() }) }
+    }
+
     /// Opens and locks without waiting.
     pub fn open(path: &Path, access: Access) -> Result<Self, ImageError> {
         let metadata = std::fs::metadata(path).map_err(ImageError::io(path, "open"))?;
@@ -58,9 +68,31 @@ impl Locked {
             Access::Read => file.try_lock_shared(),
         };
         match locked {
-            Ok(()) => Ok(Self(file)),
+            Ok(()) => Self(file).still_at(path),
             Err(TryLockError::WouldBlock) => Err(ImageError::InUse { path: path.to_path_buf() }),
             Err(TryLockError::Error(source)) => Err(ImageError::io(path, "lock")(source)),
         }
     }
+}
+
+/// A lock of an image without anything else.
+#[derive(Debug)]
+pub struct Held(Locked);
+
+impl Held {
+    /// Whether the image at a path is the one that is locked.
+    ///
+    /// # Errors
+    /// [`ImageError::InUse`] if another one has its name by now.
+    pub fn still_at(self, path: &Path) -> Result<Self, ImageError> {
+        self.0.still_at(path).map(Self)
+    }
+}
+
+/// Locks an image, and does nothing else with it.
+///
+/// # Errors
+/// [`ImageError::InUse`], [`ImageError::NotImage`] for what is no file, [`ImageError::Io`].
+pub fn hold(path: &Path, access: Access) -> Result<Held, ImageError> {
+    Locked::open(path, access).map(Held)
 }

@@ -12,6 +12,7 @@
 
 use super::header::{self, Copies, Fault, Header, Life, State};
 use super::layout::Layout;
+use super::life::Run;
 use super::lock::{Access, Locked};
 use super::map::{self, AnyCells};
 use super::table::PageTable;
@@ -54,7 +55,8 @@ pub fn open(path: &Path, access: Access) -> Result<OpenImage, ImageError> {
 pub fn open_as(path: &Path, access: Access, boot: BootId) -> Result<OpenImage, ImageError> {
     let file = Locked::open(path, access)?;
     let copies = header::read_copies(&file).map_err(ImageError::io(path, "read"))?;
-    let (header, kept) = header::choose(&copies).map_err(|fault| refuse(path, fault))?;
+    let (mut header, kept) = header::choose(&copies).map_err(|fault| refuse(path, fault))?;
+    header.take_newest_life(&copies);
     check_length(&file, path, &header.layout)?;
     let history = header.life.history(boot, header.config.capacitor);
     let epochs = read_epochs(&file, path, &header.layout)?;
@@ -85,6 +87,7 @@ pub(super) fn media_of(
         syncs: 0,
         // The first generation is that of creation: nobody has opened this image before.
         promised: header.generation > 1,
+        run: Run::new(header.lasting().1),
         header,
         sync_failed: None,
         trouble: Trouble::default(),
@@ -131,6 +134,8 @@ impl FileCells {
             epochs::write(&self.file, &self.header.layout, *segment, self.table.epoch(*segment))?;
         }
         host::sync_data(&self.file)?;
+        let lasting = self.run.begin(self.history == PowerHistory::Clean);
+        self.header.set_lasting(&lasting);
         self.header.advance(Life {
             state: State::Dirty,
             unsettled: matches!(self.history, PowerHistory::Cut { .. }),

@@ -85,8 +85,11 @@ fn refusal(path: &Path, error: &io::Error) -> String {
     format!("{path}: {at} {what} ({error}): writes wait; make room there and they go on")
 }
 
-/// One line on standard error. That nobody reads it is no reason to fail.
+/// In the log if there is one, else one line on standard error. That nobody reads it is no reason to fail.
 fn say(line: &str) {
+    if tracing::enabled!(tracing::Level::WARN) {
+        return tracing::warn!("{line}");
+    }
     let _ = writeln!(io::stderr().lock(), "saker: {line}");
 }
 

@@ -1,8 +1,10 @@
 //! From an address to a controller: discovery, Connect, properties.
 
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
 use std::time::Duration;
 
+use saker_auth::{HostSecrets, Names};
 use saker_nvme::Sqe;
 use saker_nvme::admin::{GetLogPage, build};
 use saker_nvme::fabrics::{self, Connect, ConnectData, DISCOVERY_NQN, DiscoveryEntry, RECORD_BYTES, nqn_of};
@@ -12,6 +14,7 @@ use saker_nvme_tcp::Digests;
 use saker_nvme_tcp::initiator::Data;
 use zerocopy::{FromBytes, IntoBytes};
 
+use crate::authenticate::authenticate;
 use crate::back_off::BackOff;
 use crate::error::RemoteError;
 use crate::wire::Wire;
@@ -27,6 +30,8 @@ pub struct Options {
     pub hostnqn: String,
     /// HOSTID: the same for all connections of a host.
     pub hostid: [u8; 16],
+    /// What this host proves who it is with, and who the target is.
+    pub secrets: Option<Arc<HostSecrets>>,
     /// Digests to ask for.
     pub digests: Digests,
     /// How long a connection may take to be made, and a command to be answered.
@@ -102,7 +107,12 @@ impl Options {
         let connect = Connect { qid, sqsize: entries - 1, keep_alive_ms: 0, ..Connect::default() };
         let data = Data::Send(data.as_bytes().to_vec());
         let answer = wire.execute(connect.encode(), data, self.timeout)?;
-        Ok((wire, answer.cqe.result_dw0() as u16))
+        let dw0 = answer.cqe.result_dw0();
+        // What discovery tells is no secret, and nobody is asked who tells it.
+        let secrets = self.secrets.as_ref().filter(|_| subnqn != DISCOVERY_NQN);
+        let names = Names { host: self.hostnqn.clone(), subsystem: subnqn.to_owned() };
+        authenticate(&mut wire, dw0, &names, secrets, self.timeout)?;
+        Ok((wire, dw0 as u16))
     }
 
     /// The only subsystem that discovery names.

@@ -10,15 +10,19 @@
 //! after a restart of the target it could no longer vouch for what was completed before.
 #![forbid(unsafe_code)]
 
+mod authenticate;
 mod back_off;
 mod connect;
 mod error;
 mod queue;
 mod relay;
 mod remote;
+mod secrets;
 mod wire;
 
 pub use connect::Options;
 pub use error::RemoteError;
 pub use remote::Remote;
+pub use saker_auth::{HashId, HostSecrets, Secret, SecretError};
 pub use saker_nvme_tcp::Digests;
+pub use secrets::{SecretFileError, random_bytes, read_secrets};

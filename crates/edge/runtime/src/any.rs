@@ -3,9 +3,11 @@
 use crate::panics::{EndsProcess, ends_process};
 use saker_device::controller::{HealthCounters, NamespaceFacts};
 use saker_device::{Device, Stats, Timed, Untimed};
+use saker_flash::FlashStats;
 use saker_host::Driver;
 use saker_initiator::Remote;
 use saker_linux::Passthrough;
+use saker_nvme::vendor_specific::Counter;
 use saker_shards::Sharded;
 use saker_sim::Instant;
 use std::sync::Arc;
@@ -81,6 +83,21 @@ impl AnyDevice {
     /// Everything countable.
     pub fn stats(&mut self) -> Stats {
         each!(self, d => d.stats())
+    }
+
+    /// Everything countable, by name.
+    pub fn counters(&mut self) -> Vec<Counter> {
+        each!(self, d => d.counters())
+    }
+
+    /// Gives the medium what lasts of the counters, to be kept. To be called now and then.
+    pub fn keep_counters(&mut self) {
+        each!(self, d => d.keep_counters());
+    }
+
+    /// What the medium counts, and segments given up after failed erases.
+    pub fn media(&self) -> (FlashStats, u32) {
+        each!(self, d => (d.flash().stats(), d.flash().pool().retired()))
     }
 
     /// What Identify tells of the namespaces.

@@ -40,7 +40,7 @@ impl EndsProcess {
 impl Drop for EndsProcess {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("saker: {} panicked, which ends this process with code {PANIC_EXIT_CODE}", self.0);
+            tell(&format!("{} panicked, which ends this process with code {PANIC_EXIT_CODE}", self.0));
             std::process::exit(PANIC_EXIT_CODE);
         }
     }
@@ -51,7 +51,7 @@ impl Drop for EndsProcess {
 pub fn end_process_at_any() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        eprintln!("{}", line(panic));
+        tell(&line(panic));
         if std::env::var_os("RUST_BACKTRACE").is_some_and(|wanted| wanted != "0") {
             usual(panic);
         }
@@ -59,12 +59,19 @@ pub fn end_process_at_any() {
     }));
 }
 
+/// In the log if there is one, else one line on standard error.
+fn tell(what: &str) {
+    if tracing::enabled!(tracing::Level::ERROR) {
+        tracing::error!("{what}");
+    } else {
+        eprintln!("saker: {what}");
+    }
+}
+
 fn line(panic: &PanicHookInfo<'_>) -> String {
     let current = std::thread::current();
     let thread = current.name().unwrap_or("without a name");
     let place = panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
     let message = panic.payload_as_str().unwrap_or("no message").replace('\n', " ");
-    format!(
-        "saker: internal error in thread {thread} at {place}: {message}; the process ends, please report this"
-    )
+    format!("internal error in thread {thread} at {place}: {message}; the process ends, please report this")
 }

@@ -1,5 +1,6 @@
 //! What can go wrong between an application and its device. Each text is one line that says what to do.
 
+use crate::backup_error::BackupError;
 use crate::image::ImageError;
 use crate::url::UrlError;
 use saker_assembly::BuildError;
@@ -55,6 +56,9 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
+    /// A backup cannot be made, read or restored.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
     /// The device refused, or did not answer.
     #[error(transparent)]
     Host(#[from] HostError),
@@ -158,6 +162,20 @@ pub enum PlanError {
         least: u64,
         /// Built-in profiles on which the namespaces have enough.
         fitting: Vec<&'static str>,
+    },
+    /// An image only grows.
+    #[error("the image has {there} bytes of flash and does not shrink; give at least {} bytes", there + step)]
+    NotLarger {
+        /// Bytes of flash that it has.
+        there: u64,
+        /// Bytes of a superblock.
+        step: u64,
+    },
+    /// Several namespaces could have what is new.
+    #[error("the image has several namespaces ({there}); say whose the new flash is with --namespace N")]
+    Whose {
+        /// Their numbers.
+        there: String,
     },
     /// Neither the flash nor every namespace has a size.
     #[error("nothing says how large the image is; give --size, or every namespace a size")]

@@ -83,6 +83,11 @@ impl Kv {
         Ok(Self { store: KvStoreClient::new(client), cache, connection, profile, nsid, transactions: false })
     }
 
+    /// The namespace.
+    pub(crate) fn nsid(&self) -> u32 {
+        self.nsid
+    }
+
     /// Erases the namespace: everything is gone or, if power fails before that is certain, everything is there. When this
     /// returns `Ok` it is gone for good, without a flush. Puts that are queued end first. The read cache of this host begins
     /// anew; other hosts' caches are told nothing.

@@ -1,26 +1,37 @@
 //! Where the pure crates meet the operating system: image files, threads, the clock, and the doors for
 //! applications, [`Kv::open`], [`Saker::open`] and [`Block::open`].
 
+pub mod backup;
+mod backup_error;
 pub mod block;
 pub mod create;
 mod device;
 mod divide;
 pub mod error;
+pub mod grow;
 pub mod kv;
 pub mod kv_cache;
+mod part;
 mod profiles;
 mod raw;
 pub mod salvage;
+pub mod scrub;
+pub mod secrets;
 pub mod sessions;
 mod settings;
 pub mod url;
 pub mod verify;
 
+pub use backup::{
+    Backup, BackupError, BackupNamespace, BackupOptions, Consistency, RestoreOptions, back_up, back_up_kv,
+    read_backup, restore, restore_kv,
+};
 pub use block::Block;
 pub use create::{CreatedImage, ImagePlan, NamespacePlan, create_image, new_uuid};
 pub use device::records::device_config;
 pub use device::{build_device, close_device};
 pub use error::{Error, PlanError};
+pub use grow::{Grown, grow_image};
 pub use kv::{Keys, Kv, Transaction};
 pub use kv_cache::{KvCache, KvCacheStats};
 pub use profiles::profile_named;
@@ -50,8 +61,11 @@ pub use saker_linux::Submission;
 #[doc(inline)]
 pub use saker_nvme::Key;
 #[doc(inline)]
+pub use saker_nvme::vendor_specific::{CommandClass, Counter, CounterKind, CounterOf};
+#[doc(inline)]
 pub use saker_runtime::{AnyDevice, AnyDriver, DeviceThread, any, panics, use_huge_pages};
 pub use salvage::{Losses, Lost, Piece, Repaired, Salvaged, repair_image};
+pub use scrub::{ScrubNews, Scrubbed, scrub};
 pub use sessions::{Durable, Saker, SakerOptions, Session, Synced};
 pub use settings::NamedSetting;
 pub use url::{Backing, DeviceUrl, LinuxPlace, Salvage, TcpPlace, Timing, UrlError, parse_size};

@@ -1,5 +1,6 @@
 //! The public doors, on every engine, in memory and on images. One program, so that it is linked once.
 
+mod backup;
 mod cache;
 mod capacity;
 mod examples;
@@ -13,6 +14,7 @@ mod hostfs;
 mod identity;
 mod image;
 mod kv_cache;
+mod lasting;
 mod leaving;
 mod live;
 mod namespaces;

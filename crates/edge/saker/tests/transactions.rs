@@ -1,9 +1,9 @@
 //! Transactions through the door for applications, on devices of this process.
 
-use saker::{EngineKind, Hold, HostError, Kv, KvError, PairVersion, Require, WriteBatch};
+use saker::{EngineKind, Hold, HostError, KeyRange, Kv, KvError, PairVersion, Require, WriteBatch};
 use std::collections::BTreeMap;
 
-const ENGINES: [&str; 3] = ["hash_store", "lsm", "tree"];
+const ENGINES: [&str; 6] = ["hash_store", "hash_original", "hash_doubling", "hash_plus", "lsm", "tree"];
 
 fn open(options: &str) -> Kv {
     Kv::open(&format!("mem:?size=64MiB&profile=tiny{options}")).expect("opens")
@@ -202,19 +202,16 @@ fn transactions_are_held_back_as_other_writes() {
     }
 }
 
-/// The hash FTLs leave a group in parts at a cut: they say so before anything is done.
+/// The list above has all engines, and each says that it has transactions.
 #[test]
-fn engines_without_transactions_say_so() {
-    for engine in EngineKind::ALL.iter().filter(|engine| !ENGINES.contains(&engine.name())) {
-        let mut kv = open(&format!("&engine={}", engine.name()));
-        assert_eq!(kv.has_transactions(), Ok(false), "{}", engine.name());
-        assert!(matches!(kv.begin_transaction(), Err(HostError::NoTransactions(_))));
-        let mut batch = WriteBatch::new();
-        batch.set_atomic(true).put(b"a", b"1").put(b"b", b"2");
-        assert!(matches!(kv.write(&batch), Err(HostError::NoTransactions(_))));
-        assert!(!kv.exists(b"a").expect("looks"));
-        batch.set_atomic(false);
-        kv.write(&batch).expect("one by one");
+fn every_engine_has_transactions() {
+    let mut names: Vec<_> = EngineKind::ALL.iter().map(|engine| engine.name()).collect();
+    let mut listed = ENGINES;
+    names.sort_unstable();
+    listed.sort_unstable();
+    assert_eq!(names, listed);
+    for engine in ENGINES {
+        assert_eq!(open(&format!("&engine={engine}")).has_transactions(), Ok(true), "{engine}");
     }
 }
 
@@ -305,5 +302,84 @@ fn an_image_keeps_what_was_committed() {
         let mut kv = Kv::open(&format!("{url}?readonly")).expect("opens");
         let refused = kv.transact(&mut |txn| txn.put(b"a", b"1"));
         assert_eq!(refused, Err(HostError::Kv(KvError::WriteProtected)));
+    }
+}
+
+fn keys_of(pairs: &[(Vec<u8>, Vec<u8>)]) -> Vec<&[u8]> {
+    pairs.iter().map(|(key, _)| key.as_slice()).collect()
+}
+
+/// A scan sees what is stored and what its transaction has written, in order.
+#[test]
+fn a_scan_sees_what_its_transaction_writes() {
+    for engine in ["lsm", "tree"] {
+        let mut kv = open(&format!("&engine={engine}"));
+        for n in 0..150_u8 {
+            kv.put(&[b'k', n], &[n; 20]).expect("room");
+        }
+        kv.transact(&mut |txn| {
+            txn.put(&[b'k', 200], b"new")?;
+            txn.put(&[b'k', 7], b"other")?;
+            txn.delete(&[b'k', 8])?;
+            txn.put(b"z", b"beside")?;
+            let all = txn.scan(&KeyRange { prefix: b"k", ..KeyRange::default() })?;
+            assert_eq!(all.len(), 150, "{engine}");
+            assert!(all.is_sorted() && !all.contains(&(vec![b'k', 8], vec![8; 20])));
+            assert_eq!(
+                (&all[7], &all[149]),
+                (&(vec![b'k', 7], b"other".to_vec()), &(vec![b'k', 200], b"new".to_vec()))
+            );
+            let some = txn.scan(&KeyRange { from: &[b'k', 5], to: &[b'k', 10], prefix: b"" })?;
+            assert_eq!(keys_of(&some), [[b'k', 5], [b'k', 6], [b'k', 7], [b'k', 9]], "{engine}");
+            assert!(txn.scan(&KeyRange { from: b"x", to: b"c", prefix: b"" })?.is_empty());
+            Ok(())
+        })
+        .expect("nobody is between");
+        assert_eq!(kv.get(&[b'k', 200]).expect("reads"), Some(b"new".to_vec()));
+        // Scans alone are checked, too.
+        kv.transact(&mut |txn| {
+            assert_eq!(txn.scan(&KeyRange { from: b"y", ..KeyRange::default() })?.len(), 1);
+            Ok(())
+        })
+        .expect("nobody is between");
+    }
+}
+
+/// Who cannot tell that a key is new in a range says so before anything is read.
+#[test]
+fn scans_are_refused_by_name_where_keys_are_in_no_order() {
+    let all = KeyRange::default();
+    for engine in ENGINES {
+        let mut kv = open(&format!("&engine={engine}"));
+        kv.put(b"a", b"1").expect("room");
+        let ordered = ["lsm", "tree"].contains(&engine);
+        let mut txn = kv.begin_transaction().expect("it has them");
+        let scanned = txn.scan(&all);
+        assert_eq!(scanned.is_ok(), ordered, "{engine}: {scanned:?}");
+        assert!(ordered || matches!(scanned, Err(HostError::NoTransactions(why)) if why.contains("order")));
+        assert!(matches!(txn.scan(&KeyRange { from: &[1; 17], ..all }), Err(HostError::KeyLength(17))));
+        drop(txn);
+        if !ordered {
+            continue;
+        }
+        // A long key could be in any range.
+        kv.put(&long(1), b"1").expect("room");
+        let refused = kv.transact(&mut |txn| {
+            txn.put(b"b", b"1")?;
+            txn.scan(&KeyRange { prefix: b"a k", ..all }).map(drop)
+        });
+        assert!(
+            matches!(refused, Err(HostError::NoTransactions(why)) if why.contains("16 bytes")),
+            "{refused:?}"
+        );
+        let refused = kv.transact(&mut |txn| {
+            txn.put(b"b", b"1")?;
+            txn.scan(&KeyRange { prefix: b"q", ..all }).map(drop)
+        });
+        assert!(
+            matches!(refused, Err(HostError::NoTransactions(why)) if why.contains("16 bytes")),
+            "{refused:?}"
+        );
+        assert!(!kv.exists(b"b").expect("looks"), "nothing of it was done");
     }
 }

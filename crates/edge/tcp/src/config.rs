@@ -10,8 +10,13 @@
 //! nqn = "nqn.2026-11.dev.saker:disk"
 //! ```
 
+mod file;
+mod hosts;
+mod log;
 mod names;
 mod redis;
+
+pub use log::{LogConfig, LogFormat, SLOW_DEFAULT, slow_after};
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -22,6 +27,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use crate::memory::FLOOR_BYTES;
+pub use hosts::HostRules;
 
 pub use redis::RedisConfig;
 
@@ -46,6 +52,10 @@ pub struct ServerConfig {
     pub subsystems: Vec<Served>,
     /// Who may connect.
     pub hosts: Hosts,
+    /// Rules of hosts that have none of their own.
+    pub all_hosts: HostRules,
+    /// Rules of hosts, by their names.
+    pub host_rules: Vec<HostRules>,
     /// Connections at most.
     pub connections_max: usize,
     /// Bytes of memory of all connections together: data of commands under way, and answers that hosts have not read.
@@ -54,12 +64,20 @@ pub struct ServerConfig {
     pub handshakes_max: usize,
     /// How long a connection may take to connect a queue.
     pub handshake_timeout: Duration,
+    /// How long a queue may take to authenticate once it is connected.
+    pub authentication_timeout: Duration,
     /// How long connections may take to finish when the server stops.
     pub stop_timeout: Duration,
     /// Limits of each connection.
     pub limits: TargetLimits,
     /// Whether device threads poll instead of sleeping.
     pub busy_poll: bool,
+    /// Where metrics are told, over HTTP; `None`: nowhere.
+    pub metrics: Option<SocketAddr>,
+    /// Commands that take at least this long are told of in the log; `None`: none is.
+    pub slow: Option<Duration>,
+    /// What the log has, and how.
+    pub log: LogConfig,
 }
 
 /// A configuration that makes no sense. One line, with what to write instead.
@@ -73,6 +91,17 @@ pub struct ConfigError {
 impl ConfigError {
     pub(crate) fn new(what: impl Into<String>, todo: impl Into<String>) -> Self {
         Self { what: what.into(), todo: todo.into() }
+    }
+
+    /// An error that says after a semicolon what to do.
+    fn of_text(text: &str) -> Self {
+        let (what, todo) = text.split_once("; ").unwrap_or((text, "see docs/target.md"));
+        Self::new(what, todo)
+    }
+
+    /// The same, where it is.
+    fn of(self, place: &str) -> Self {
+        Self { what: format!("{place}: {}", self.what), ..self }
     }
 }
 
@@ -100,42 +129,20 @@ impl ServerConfig {
             listen: Vec::new(),
             subsystems: Vec::new(),
             hosts: Hosts::Any,
+            all_hosts: HostRules::default(),
+            host_rules: Vec::new(),
             connections_max: 1024,
             connections_memory_max: 768 << 20,
             handshakes_max: 128,
             handshake_timeout: Duration::from_secs(10),
+            authentication_timeout: Duration::from_secs(30),
             stop_timeout: Duration::from_secs(5),
             limits: TargetLimits::default(),
             busy_poll: false,
+            metrics: None,
+            slow: Some(SLOW_DEFAULT),
+            log: LogConfig::default(),
         }
-    }
-
-    /// Reads a configuration file. What it does not name has its default; `hosts_stated` of the result tells whether it
-    /// says who may connect.
-    ///
-    /// # Errors
-    /// [`ConfigError`] names the place.
-    pub fn parse(text: &str) -> Result<(Self, bool), ConfigError> {
-        let file: File = toml::from_str(text).map_err(|error| {
-            let what = error.message().to_owned();
-            let line = error.span().map_or(0, |span| text[..span.start].matches('\n').count() + 1);
-            ConfigError::new(
-                format!("configuration, line {line}: {what}"),
-                "see docs/target.md for the settings",
-            )
-        })?;
-        let (mut config, stated) = (Self::empty(), file.allow_any_host || !file.allow_hosts.is_empty());
-        config.listen = file.listen;
-        config.subsystems = file.subsystem;
-        if !file.allow_any_host && !file.allow_hosts.is_empty() {
-            config.hosts = Hosts::Named(file.allow_hosts);
-        }
-        set(&mut config.connections_max, file.connections_max);
-        set(&mut config.handshakes_max, file.handshakes_max);
-        set(&mut config.connections_memory_max, file.connections_memory_max);
-        set(&mut config.limits.memory_max, file.connection_memory_max);
-        set(&mut config.busy_poll, file.busy_poll);
-        Ok((config, stated))
     }
 
     /// Whether hosts can use the names, whether the limits fit each other, and whether strangers may reach an address: other addresses than this
@@ -188,6 +195,21 @@ impl ServerConfig {
         floors.saturating_add(TRANSFERS_MIN * self.limits.transfer_max as usize)
     }
 
+    /// Whether each host has one set of rules, under a name that it can have.
+    fn check_host_rules(&self) -> Result<(), ConfigError> {
+        for (n, rules) in self.host_rules.iter().enumerate() {
+            let of = |error: ConfigError| error.of(&rules.place());
+            names::check(&rules.nqn).map_err(of)?;
+            if self.host_rules.iter().take(n).any(|other| other.nqn == rules.nqn) {
+                return Err(of(ConfigError::new("it has rules already", "write them in one place")));
+            }
+        }
+        match self.all_hosts.nqn.as_str() {
+            "" => Ok(()),
+            _ => Err(ConfigError::new("a name in the rules of all hosts", "write a [[host]] for it")),
+        }
+    }
+
     /// Whether hosts can use the names.
     fn check_names(&self) -> Result<(), ConfigError> {
         let mut stated = self.subsystems.iter().filter_map(|served| served.nqn.as_deref());
@@ -195,29 +217,9 @@ impl ServerConfig {
         match &self.hosts {
             Hosts::Named(hosts) => hosts.iter().try_for_each(|host| names::check(host)),
             Hosts::Any => Ok(()),
-        }
+        }?;
+        self.check_host_rules()
     }
-}
-
-fn set<T>(value: &mut T, stated: Option<T>) {
-    if let Some(stated) = stated {
-        *value = stated;
-    }
-}
-
-/// The file as written.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct File {
-    listen: Vec<SocketAddr>,
-    allow_hosts: Vec<String>,
-    allow_any_host: bool,
-    connections_max: Option<usize>,
-    handshakes_max: Option<usize>,
-    connections_memory_max: Option<usize>,
-    connection_memory_max: Option<usize>,
-    busy_poll: Option<bool>,
-    subsystem: Vec<Served>,
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@
 //! subsystem and stays there.
 
 mod books;
+mod lines;
 pub(crate) mod messages;
 mod shared;
 
 use std::cell::RefCell;
 use std::io::{ErrorKind, IoSlice};
-use std::pin::pin;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,9 +18,9 @@ use bytes::BufMut;
 use saker::panics::ends_process;
 use saker_nvme::Status;
 use saker_nvme::fabrics::{self, Connect, ConnectData, FabricsCommand, nqn_of};
-use saker_nvme_tcp::Target;
 use saker_nvme_tcp::target::Command;
-use saker_target::{Bound, ConnectionId, Refusal};
+use saker_nvme_tcp::{Target, TargetLimits};
+use saker_target::{AUTH_BYTES_MAX, Bound, ConnectionId, Refusal};
 use tokio::io::{Interest, Ready};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -27,6 +28,8 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 use zerocopy::FromBytes;
 
+use crate::counts::count;
+use crate::logs::{self, Ended, shown, told};
 use crate::memory::Seat;
 use crate::strangers::Permits;
 use books::READ_BYTES;
@@ -78,6 +81,12 @@ struct Core {
     id: ConnectionId,
     /// Which of the addresses it came by.
     port: u16,
+    /// Where it comes from.
+    peer: SocketAddr,
+    /// The host as it named itself in the last Connect, to be shown.
+    host: String,
+    /// The queue that is connected.
+    qid: Option<u16>,
     target: Target,
     state: State,
     shared: Arc<Shared>,
@@ -87,8 +96,10 @@ struct Core {
     told_to_stop: bool,
     /// Nothing more is read; the socket closes when everything is sent.
     is_closing: bool,
-    /// By when a queue must be connected.
+    /// By when a queue must be connected and have authenticated.
     deadline: Instant,
+    /// Whether it is connected, and has authenticated if it has to.
+    is_admitted: bool,
     /// By when a host must have taken the last words: one that does not read would keep the connection for ever.
     over_by: Option<Instant>,
     permits: Permits,
@@ -102,7 +113,7 @@ struct Connection {
 
 /// Serves a socket until it closes, fails, asks to be connected, or the server stops.
 pub(crate) async fn serve_stranger(
-    (id, port): (ConnectionId, u16),
+    (id, port, peer): (ConnectionId, u16, SocketAddr),
     stream: TcpStream,
     shared: Arc<Shared>,
     permits: Permits,
@@ -112,11 +123,14 @@ pub(crate) async fn serve_stranger(
     ends_process.at_work();
     let (replies, received) = unbounded_channel();
     let seat = shared.memory.seat(id);
-    let mut target = Target::new(shared.config.limits);
+    let mut target = Target::new(strangers_limits(&shared.config.limits));
     target.allow(seat.allowed());
     let core = Core {
         id,
         port,
+        peer,
+        host: String::new(),
+        qid: None,
         target,
         state: State::Strange,
         replies,
@@ -124,6 +138,7 @@ pub(crate) async fn serve_stranger(
         stopping,
         told_to_stop: false,
         is_closing: false,
+        is_admitted: false,
         deadline: Instant::now() + shared.config.handshake_timeout,
         over_by: None,
         permits,
@@ -131,8 +146,13 @@ pub(crate) async fn serve_stranger(
         shared,
     };
     let mut connection = Connection { stream, core };
-    connection.run().await;
-    connection.move_or_finish().await;
+    let ended = connection.run().await;
+    connection.move_or_finish(ended).await;
+}
+
+/// Who has not been admitted has nothing to say that does not fit a capsule.
+fn strangers_limits(limits: &TargetLimits) -> TargetLimits {
+    TargetLimits { transfer_max: limits.transfer_max.min(AUTH_BYTES_MAX), ..*limits }
 }
 
 /// Serves it on the thread of its subsystem.
@@ -142,48 +162,49 @@ pub(crate) async fn serve_guest(guest: Guest) {
     let Ok(stream) = TcpStream::from_std(guest.stream) else { return };
     let mut connection = Connection { stream, core: guest.core };
     connection.core.ask();
-    connection.run().await;
+    let ended = connection.run().await;
     // Refused here, it may have asked for another subsystem.
-    connection.move_or_finish().await;
+    connection.move_or_finish(ended).await;
 }
 
 impl Connection {
-    async fn run(&mut self) {
-        let mut late = pin!(sleep_until(self.core.deadline));
+    /// Until it ends, and why; or until it has to move.
+    async fn run(&mut self) -> Ended {
         loop {
             self.core.settle();
-            if self.write().is_err() {
-                return;
+            if let Err(error) = self.write() {
+                return Ended::of(&error);
             }
             // What was sent may be what the next command waits for.
             self.core.settle();
             if self.core.has_left() {
-                return;
+                return self.core.target.error().map_or(Ended::BySubsystem, Ended::Protocol);
             }
             let interest = self.core.interest();
             let is_connected = matches!(self.core.state, State::Connected(_));
+            let is_late = !self.core.is_admitted;
             let over_by = self.core.over_by();
             tokio::select! {
                 reply = self.core.received.recv() => match reply {
                     Some(reply) => self.core.take_replies(reply),
-                    None => return,
+                    None => return Ended::BySubsystem,
                 },
                 ready = ready(&self.stream, interest) => match ready {
                     // Who has closed will ask again elsewhere what was not answered; an older write must not come behind that.
-                    Ok(ready) if ready.is_read_closed() && is_connected => return,
+                    Ok(ready) if ready.is_read_closed() && is_connected => return Ended::ByHost,
                     Ok(ready) if ready.is_readable() || ready.is_read_closed() => {
-                        if self.read().is_err() {
-                            return;
+                        if let Err(error) = self.read() {
+                            return Ended::of(&error);
                         }
                     }
                     Ok(_) => {}
-                    Err(_) => return,
+                    Err(error) => return Ended::of(&error),
                 },
                 () = self.core.seat.drive(), if self.core.seat.waits() => {}
-                () = self.core.seat.cut() => return,
-                () = sleep_until(over_by.unwrap_or(self.core.deadline)), if over_by.is_some() => return,
-                () = &mut late, if !is_connected => return,
-                () = self.core.permits.cut() => return,
+                () = self.core.seat.cut() => return Ended::Memory,
+                () = sleep_until(over_by.unwrap_or(self.core.deadline)), if over_by.is_some() => return Ended::Unread,
+                () = sleep_until(self.core.deadline), if is_late => return Ended::Late,
+                () = self.core.permits.cut() => return Ended::Cut,
                 _ = self.core.stopping.changed(), if !self.core.told_to_stop => self.core.stop(),
             }
         }
@@ -246,8 +267,8 @@ impl Connection {
     }
 
     /// Hands the socket to the subsystem that Connect has named, or ends.
-    async fn move_or_finish(self) {
-        let State::Moving(subsystem, _) = &self.core.state else { return self.finish().await };
+    async fn move_or_finish(self, ended: Ended) {
+        let State::Moving(subsystem, _) = &self.core.state else { return self.finish(ended).await };
         let subsystem = subsystem.clone();
         // A socket that cannot be moved, or a subsystem that is gone: the connection closes.
         if let Ok(stream) = self.stream.into_std() {
@@ -256,8 +277,9 @@ impl Connection {
     }
 
     /// Tells the subsystem, and lets a host read the last words before the socket closes.
-    async fn finish(self) {
+    async fn finish(self, ended: Ended) {
         let Self { stream, core } = self;
+        core.tell_end(ended);
         let Core { id, target, state, permits, seat, .. } = core;
         let is_broken = target.error().is_some();
         // What is not sent by now never will be.
@@ -350,6 +372,7 @@ impl Core {
             return self.refuse(command.token, Status::DATA_SGL_LENGTH_INVALID.into());
         };
         let subsystem = nqn_of(&data.subnqn).and_then(|nqn| self.shared.subsystem(nqn));
+        self.host = nqn_of(&data.hostnqn).map(shown).unwrap_or_default();
         let Some(subsystem) = subsystem else {
             return self.refuse(command.token, fabrics::InvalidParameter::SUBNQN.into());
         };
@@ -371,6 +394,9 @@ impl Core {
     }
 
     fn refuse(&mut self, token: u16, refusal: Refusal) {
+        count(&self.shared.sockets.refused);
+        let why = logs::refusal(&refusal);
+        told!(self.shared.limits, WARN, Refuse, connection = self.id, peer = %self.peer, host = self.host, why, "refused");
         self.target.complete(token, refusal.status, u64::from(refusal.dw0), Vec::new());
     }
 
@@ -391,6 +417,7 @@ impl Core {
                     self.target.complete(token, answer.status, answer.result, answer.data);
                 }
             }
+            Reply::Admitted => self.admit(),
             Reply::Close => self.is_closing = true,
         }
     }
@@ -401,13 +428,26 @@ impl Core {
         };
         match result {
             Ok(bound) => {
-                self.target.complete(token, Status::SUCCESS, u64::from(bound.cntlid), Vec::new());
+                self.target.complete(token, Status::SUCCESS, u64::from(bound.dw0()), Vec::new());
                 self.target.set_entries(bound.entries);
                 self.state = State::Connected(subsystem);
-                self.permits.connected();
+                if bound.must_authenticate {
+                    self.deadline = Instant::now() + self.shared.config.authentication_timeout;
+                } else {
+                    self.admit();
+                }
+                self.qid = Some(bound.qid);
+                self.tell_connected(bound);
             }
             Err(refusal) => self.refuse(token, refusal),
         }
+    }
+
+    /// A stranger no more.
+    fn admit(&mut self) {
+        self.is_admitted = true;
+        self.target.set_transfer_max(self.shared.config.limits.transfer_max);
+        self.permits.connected();
     }
 
     /// The server stops: what was asked is answered, nothing more is taken.

@@ -1,33 +1,43 @@
 //! The thread of a subsystem: its controllers, its device, and the sockets of its hosts. So a command meets no other
 //! thread on its way to the device and back; a device that waits for its image holds up its own hosts only.
 
+mod authentication;
+mod checks;
+mod counted;
+mod formatted;
 mod iterators;
 mod leaving;
+mod start;
+mod tally;
+mod watch;
+mod write_cache;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant as Clock};
 
 use saker::Error;
 use saker::panics::ends_process;
 use saker_host::{Done, Driver, SubmitError};
-use saker_nvme::fabrics::{Connect, ConnectData};
-use saker_nvme::{NSID_ALL, Sqe, Status, kv};
+use saker_nvme::fabrics::{Connect, ConnectData, fctype};
+use saker_nvme::vendor_specific::{CommandClass, asks_for_counters};
+use saker_nvme::{NSID_ALL, Sqe, Status, admin, kv};
 use saker_nvme_tcp::target::Command;
 use saker_sim::Instant;
-use saker_target::{Answer, Bound, ConnectionId, IoCommand, Reaction, Subsystem, check_io};
+use saker_target::{Answer, ConnectionId, IoCommand, Reaction, Subsystem};
 use tokio::sync::mpsc::error::TryRecvError;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, WeakUnboundedSender};
 use tokio::task::{LocalSet, spawn_local, yield_now};
 use tokio::time::timeout;
 
+use crate::authenticator::Authenticator;
 use crate::connection;
 use crate::connection::messages::{Reply, Request};
 use crate::local::Local;
 use crate::memory::Seat;
-use crate::opened::Opened;
-use crate::redis::Redis;
 use iterators::Iterators;
+pub(crate) use start::start;
+use tally::{Tally, class_of};
+pub(crate) use watch::Watch;
 
 /// What a command in flight is for.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +55,8 @@ struct Flight {
     purpose: Purpose,
     /// What the error log tells of it if it fails: opcode, NSID, CID.
     entry: (u8, u32, u16),
+    /// When it came.
+    asked: Instant,
 }
 
 const fn entry(sqe: &Sqe) -> (u8, u32, u16) {
@@ -79,37 +91,24 @@ pub(crate) struct Engine {
     looked_at: Instant,
     is_written_through: bool,
     busy_poll: bool,
+    authenticator: Authenticator,
+    /// The way to here, for work that is done elsewhere.
+    requests: WeakUnboundedSender<Request>,
+    watch: Watch,
+    tally: Tally,
 }
 
 /// How often keep alive timers are looked at.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Starts the thread. It ends with [`Request::Stop`] or when nobody can ask any more.
-pub(crate) fn start(
-    subsystem: Subsystem,
-    opened: Option<Opened>,
-    mut requests: UnboundedReceiver<Request>,
-    busy_poll: bool,
-) -> std::io::Result<JoinHandle<Result<(), Error>>> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let thread = std::thread::Builder::new().name("saker-subsystem".into());
-    thread.spawn(move || {
-        let _ends_process = ends_process("subsystem");
-        let (local, redis) = opened.map(Opened::settle).unzip();
-        let mut engine = Engine::new(subsystem, local, busy_poll);
-        let tasks = LocalSet::new();
-        if let Some(Redis { front, listener }) = redis.flatten() {
-            tasks.spawn_local(saker_redis::listen(front, listener));
-        }
-        tasks.block_on(&runtime, engine.run(&mut requests));
-        // With them goes what they share of the device.
-        drop(tasks);
-        engine.finish()
-    })
-}
-
 impl Engine {
-    fn new(subsystem: Subsystem, local: Option<Local>, busy_poll: bool) -> Self {
+    fn new(
+        subsystem: Subsystem,
+        local: Option<Local>,
+        busy_poll: bool,
+        (authenticator, requests): (Authenticator, WeakUnboundedSender<Request>),
+        watch: Watch,
+    ) -> Self {
         Self {
             subsystem,
             flights: vec![None; local.as_ref().map_or(0, |local| local.queue.slots())],
@@ -124,6 +123,10 @@ impl Engine {
             looked_at: Instant::ZERO,
             is_written_through: false,
             busy_poll,
+            authenticator,
+            requests,
+            watch,
+            tally: Tally::default(),
         }
     }
 
@@ -184,6 +187,7 @@ impl Engine {
                 let now = self.now();
                 commands.into_iter().for_each(|command| self.command(id, command, now));
             }
+            Request::Worked(id, token, worked) => self.worked(id, token, worked),
             Request::Drain(id) => {
                 if let Some(peer) = self.peers.get_mut(&id) {
                     peer.is_draining = true;
@@ -195,6 +199,13 @@ impl Engine {
                 self.subsystem.set_access(port, access);
                 self.tell_events();
             }
+            Request::Hosts(hosts, policies) => {
+                self.subsystem.set_hosts(hosts, policies).into_iter().for_each(|id| self.close(id));
+            }
+            // Nobody waits any more if that fails.
+            Request::Pulse(told) => drop(told.send(())),
+            // Who asked may have lost patience.
+            Request::Counters(answer) => drop(answer.send(self.counters())),
             Request::Stop => {}
         }
     }
@@ -209,29 +220,14 @@ impl Engine {
         let now = self.now();
         let result = self.subsystem.connect(id, connect, data, now);
         self.subsystem.came_by(id, port);
+        let status = result.map_or_else(|refusal| refusal.status, |_| Status::SUCCESS);
+        let took = self.now().since(now);
+        self.tally.count(CommandClass::Fabrics, fctype::CONNECT, status, Some(took));
         // A connection that is gone has nobody to tell; `Closed` follows.
         let _ = replies.send(Reply::Connected(result));
         if result.is_ok() {
             let peer = Peer { replies, answers: Vec::new(), outstanding: 0, is_draining: false };
             self.peers.insert(id, peer);
-        }
-    }
-
-    /// A host that wanted every write flushed may be gone.
-    fn follow_write_cache(&mut self) {
-        if self.is_written_through && !self.subsystem.wants_write_through() {
-            self.set_write_cache(true);
-        }
-    }
-
-    fn set_write_cache(&mut self, enabled: bool) {
-        use saker_nvme::admin::{SetFeatures, build, feature::fid};
-        let (fid, cdw11) = (fid::VOLATILE_WRITE_CACHE, u32::from(enabled));
-        let sqe = build::set_features(&SetFeatures { nsid: 0, fid, save: false, cdw11 });
-        if let Some(local) = &mut self.local
-            && local.admin(sqe).0.is_success()
-        {
-            self.is_written_through = !enabled;
         }
     }
 
@@ -251,6 +247,9 @@ impl Engine {
 
     fn command(&mut self, id: ConnectionId, command: Command, now: Instant) {
         let Some(bound) = self.subsystem.bound(id) else { return };
+        if Subsystem::is_authentication(&command.sqe) {
+            return self.authenticate(id, &command);
+        }
         let Command { token, sqe, data, room } = command;
         if Subsystem::is_for_controller(bound, &sqe) {
             return self.for_controller(id, token, &sqe, now);
@@ -258,34 +257,19 @@ impl Engine {
         let entry = entry(&sqe);
         match self.checked(bound, &sqe, data, room, now) {
             Err(status) => {
+                let took = Some(self.now().since(now));
+                self.tally.count(class_of(entry.1, self.facts()), entry.0, status, took);
                 self.note_failure(id, entry, status);
                 self.answer(id, token, Answer::status(status));
             }
             Ok(command) => {
                 self.iterators.submitted(id, &command.sqe);
-                self.enqueue(Flight { connection: id, token, purpose: Purpose::Io, entry }, command);
+                self.enqueue(
+                    Flight { connection: id, token, purpose: Purpose::Io, entry, asked: now },
+                    command,
+                );
             }
         }
-    }
-
-    fn checked(
-        &mut self,
-        bound: Bound,
-        sqe: &Sqe,
-        data: Vec<u8>,
-        room: u32,
-        now: Instant,
-    ) -> Result<IoCommand, Status> {
-        let facts = self.local.as_ref().map_or(&[][..], |local| &local.facts);
-        self.subsystem.admit_io(bound, sqe, facts, now)?;
-        check_io(sqe, data, room, facts)
-    }
-
-    /// An I/O command failed, here or in the device.
-    #[cold]
-    fn note_failure(&mut self, id: ConnectionId, (opcode, nsid, cid): (u8, u32, u16), status: Status) {
-        let facts = self.local.as_ref().map_or(&[][..], |local| &local.facts);
-        self.subsystem.io_failed(id, &Sqe::new(opcode, nsid).with_cid(cid), facts, status);
     }
 
     fn enqueue(&mut self, flight: Flight, command: IoCommand) {
@@ -303,57 +287,63 @@ impl Engine {
         if let Some(local) = &mut self.local {
             local.refresh_facts();
             self.subsystem.note_counters(local.health());
+            if asks_for_counters(sqe) {
+                let counted = self.counters();
+                self.subsystem.note_counted(id, counted);
+            }
         }
+        let was_ready = self.subsystem.is_ready(id);
         let facts = self.local.as_ref().map_or(&[][..], |local| &local.facts);
         match self.subsystem.command(id, token, sqe, facts, now) {
-            Reaction::Complete(answer) => self.answer(id, token, answer),
+            Reaction::Complete(answer) => {
+                self.count_here(sqe, answer.status, now);
+                self.answer(id, token, answer);
+            }
             Reaction::CompleteAndClose(answer) => {
+                self.count_here(sqe, answer.status, now);
                 self.answer(id, token, answer);
                 self.send_answers();
                 self.close(id);
             }
             Reaction::Hold => {}
-            Reaction::Device(sqe) => self.for_device(id, token, &sqe),
+            Reaction::Device(sqe) => self.for_device(id, token, &sqe, now),
             // Without a device there is nothing to flush.
             Reaction::FlushThenShutdown if self.local.is_none() => {
                 self.subsystem.shutdown_done(id);
+                self.count_here(sqe, Status::SUCCESS, now);
                 self.answer(id, token, Answer::result(0));
             }
             Reaction::FlushThenShutdown => {
+                self.watch.shutdown(&self.subsystem, id);
                 let sqe = Sqe::new(kv::opcode::FLUSH, NSID_ALL);
                 let flush = IoCommand { sqe, data: Vec::new(), room: 0, is_value: false };
                 let entry = entry(&sqe);
-                self.enqueue(Flight { connection: id, token, purpose: Purpose::Shutdown, entry }, flush);
+                self.enqueue(
+                    Flight { connection: id, token, purpose: Purpose::Shutdown, entry, asked: now },
+                    flush,
+                );
             }
         }
+        self.watch.controller(&self.subsystem, id, sqe, was_ready);
         self.follow_write_cache();
         self.tell_events();
     }
 
-    /// Redis clients have formatted namespaces, which hosts have to be told of.
-    fn tell_formatted(&mut self) {
-        let Some(local) = &self.local else { return };
-        let formatted = std::mem::take(&mut local.shared().formatted);
-        for nsid in &formatted {
-            self.subsystem.was_formatted(*nsid);
-        }
-        if !formatted.is_empty() {
-            self.tell_events();
-        }
-    }
-
     fn tell_events(&mut self) {
         for (connection, token, answer) in self.subsystem.events() {
+            self.tally.count(CommandClass::Admin, admin::opcode::ASYNC_EVENT_REQUEST, answer.status, None);
             self.answer(connection, token, answer);
         }
     }
 
-    fn for_device(&mut self, id: ConnectionId, token: u16, sqe: &Sqe) {
+    fn for_device(&mut self, id: ConnectionId, token: u16, sqe: &Sqe, now: Instant) {
         let Some(local) = &mut self.local else {
             return self.answer(id, token, Answer::status(Status::INVALID_OPCODE));
         };
         let (status, result) = local.admin(*sqe);
+        self.count_here(sqe, status, now);
         self.subsystem.device_answered(id, sqe, status);
+        self.watch.device_answered(&self.subsystem, id, sqe, status);
         self.is_written_through |= self.subsystem.wants_write_through();
         self.answer(id, token, Answer { status, result, data: Vec::new() });
     }
@@ -389,12 +379,15 @@ impl Engine {
             local.queue.ring();
         }
         local.shared().clocked.drive();
+        let now = self.now();
         loop {
             let Some(local) = &mut self.local else { return };
             let Some(done) = local.queue.poll(taken) else { return };
             let Ok((slot, answer)) = done else { continue };
             if let Some(flight) = self.flights[usize::from(slot)].take() {
                 self.in_flight -= 1;
+                self.watch.finished(&flight, answer.status, now);
+                self.count_finished(&flight, answer.status, now);
                 self.finished(flight, answer);
             }
         }
@@ -443,7 +436,11 @@ impl Engine {
             return;
         }
         self.looked_at = now;
+        if let Some(local) = &mut self.local {
+            self.watch.look(local, now);
+        }
         for id in self.subsystem.expired(now) {
+            self.watch.expired(&self.subsystem, id);
             self.close(id);
         }
     }

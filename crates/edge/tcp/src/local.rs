@@ -6,9 +6,11 @@ use std::time::Instant as Clock;
 
 use saker::{AnyDevice, EngineKind, Error, close_device};
 use saker_device::controller::{HealthCounters, NamespaceFacts};
+use saker_flash::FlashStats;
 use saker_host::kv_queue::Returned;
 use saker_host::{Connection, Driver, HostError, KvQueue, RawData, SubmitError, Ticket};
 use saker_link::STAGING_BYTES;
+use saker_nvme::vendor_specific::Counter;
 use saker_nvme::{Sqe, Status};
 use saker_sim::{Duration, Instant};
 use saker_target::IoCommand;
@@ -43,6 +45,21 @@ impl Clocked {
         let of_namespace = stats.namespaces.iter().find(|ns| ns.nsid == nsid)?;
         let kind = EngineKind::ALL.iter().find(|kind| kind.name() == of_namespace.engine)?;
         kind.counts_pairs().then_some(of_namespace.store.pairs)
+    }
+
+    /// Everything that the device counts.
+    pub fn counters(&mut self) -> Vec<Counter> {
+        self.device.counters()
+    }
+
+    /// Lets the medium keep what lasts of it.
+    pub fn keep_counters(&mut self) {
+        self.device.keep_counters();
+    }
+
+    /// What the medium counts, and segments that were given up.
+    pub fn media(&self) -> (FlashStats, u32) {
+        self.device.media()
     }
 
     /// When a device that keeps time has something to do; nothing for others.

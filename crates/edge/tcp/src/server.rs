@@ -1,6 +1,6 @@
 //! Listening, limits, start and stop.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,22 +9,27 @@ use std::time::Duration;
 
 use saker::panics::ends_process;
 use saker_nvme::fabrics::DISCOVERY_NQN;
-use saker_target::{Access, ConnectionId, Hosts, Kind, Portal, Subsystem, SubsystemConfig};
+use saker_target::{Access, ConnectionId, Hosts, Kind, Policies, Portal, Subsystem, SubsystemConfig};
 use tokio::net::TcpListener;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::timeout;
 
+use crate::authenticator::Authenticator;
 use crate::config::{ConfigError, Served, ServerConfig};
 use crate::connection::messages::Request;
 use crate::connection::{self, Shared};
-use crate::engine;
+use crate::counts::{SocketCounts, count};
+use crate::engine::{self, Watch};
 use crate::error::ServeError;
 use crate::heap::Heap;
+use crate::logs::{Limits, told};
 use crate::memory::{Memory, STANDSTILL};
+use crate::metrics::server::Endpoint;
 use crate::opened::Opened;
+use crate::pulse::Pulse;
 use crate::strangers::{Permits, Strangers};
 
 /// Discovery controllers at most: each host needs one for a moment.
@@ -49,9 +54,12 @@ pub struct Server {
     redis: Vec<SocketAddr>,
     names: Vec<String>,
     stop: watch::Sender<bool>,
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     engines: Vec<EngineThread>,
     sockets: Option<JoinHandle<()>>,
+    sockets_runtime: Handle,
+    metrics: Option<JoinHandle<()>>,
+    metrics_address: Option<SocketAddr>,
 }
 
 impl Server {
@@ -63,17 +71,44 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let listeners = listen(&runtime, &config)?;
         let addresses = listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;
-        let mut starting = Starting { subsystems: BTreeMap::new(), engines: Vec::new(), redis: Vec::new() };
+        let authenticator = Authenticator::start()?;
+        let limits = Arc::<Limits>::default();
+        let endpoint = config.metrics.map(bind_metrics).transpose()?;
+        let mut starting = Starting {
+            subsystems: BTreeMap::new(),
+            engines: Vec::new(),
+            limits,
+            slow: config.slow,
+            authenticator,
+            redis: Vec::new(),
+        };
         let names = starting.start_all(&config, &addresses)?;
         let memory = Memory::new(config.connections_memory_max, config.connections_max);
-        let subsystems = std::mem::take(&mut starting.subsystems);
-        let shared = Arc::new(Shared { config, memory, subsystems });
+        addresses.iter().for_each(|address| tracing::info!(%address, subsystems = ?names, "serving"));
+        let limits = starting.limits;
+        let (sockets, subsystems) = (SocketCounts::default(), starting.subsystems);
+        let shared = Arc::new(Shared { config, memory, limits, sockets, subsystems });
         let (stop, stopping) = watch::channel(false);
+        let metrics_address = endpoint.as_ref().map(Endpoint::address);
+        let for_metrics = endpoint.map(|endpoint| endpoint.start(Arc::clone(&shared), stopping.clone()));
+        let metrics = for_metrics.transpose()?;
         let thread = std::thread::Builder::new().name("saker-sockets".into());
-        let for_thread = Arc::clone(&shared);
+        let (for_thread, sockets_runtime) = (Arc::clone(&shared), runtime.handle().clone());
         let sockets = thread.spawn(move || runtime.block_on(accept_all(listeners, for_thread, stopping)))?;
-        let Starting { engines, redis, .. } = starting;
-        Ok(Self { addresses, redis, names, stop, shared, engines, sockets: Some(sockets) })
+        let (engines, redis) = (starting.engines, starting.redis);
+        let sockets = Some(sockets);
+        Ok(Self {
+            addresses,
+            redis,
+            names,
+            metrics_address,
+            stop,
+            shared,
+            engines,
+            sockets,
+            sockets_runtime,
+            metrics,
+        })
     }
 
     /// Where it listens; ports that were given as 0 are chosen now.
@@ -94,6 +129,18 @@ impl Server {
         &self.names
     }
 
+    /// What it was started with.
+    #[must_use]
+    pub fn config(&self) -> &ServerConfig {
+        &self.shared.config
+    }
+
+    /// Where metrics are, if they are asked for; a port that was given as 0 is chosen now.
+    #[must_use]
+    pub const fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics_address
+    }
+
     /// Bytes of memory that connections hold beyond the 64 KiB that each has for itself; at most `connections_memory_max` together with
     /// these.
     #[must_use]
@@ -112,25 +159,34 @@ impl Server {
         true
     }
 
+    /// What asks whether its threads go on.
+    #[must_use]
+    pub fn pulse(&self) -> Pulse {
+        let subsystems = self.shared.subsystems.values().cloned().collect();
+        Pulse { subsystems, sockets: self.sockets_runtime.clone() }
+    }
+
     /// Answers what was asked, closes every connection, flushes and closes the devices.
     ///
     /// # Errors
     /// [`ServeError::Device`] if one could not be closed.
     pub fn stop(mut self) -> Result<(), ServeError> {
         self.stop_sockets();
+        self.shared.limits.finish();
         self.shared.subsystems.values().for_each(|subsystem| drop(subsystem.send(Request::Stop)));
         for engine in self.engines.drain(..) {
             engine.join().unwrap_or_else(|_| unreachable!("a panic there ends the process"))?;
         }
+        tracing::info!("stopped: all devices are closed");
         Ok(())
     }
 
     fn stop_sockets(&mut self) {
         // The thread may have ended already.
         let _ = self.stop.send(true);
-        if let Some(sockets) = self.sockets.take() {
+        for thread in [self.sockets.take(), self.metrics.take()].into_iter().flatten() {
             // A panic there ends the process.
-            let _ = sockets.join();
+            let _ = thread.join();
         }
     }
 }
@@ -149,18 +205,26 @@ fn listen(runtime: &Runtime, config: &ServerConfig) -> Result<Vec<TcpListener>, 
     config.listen.iter().map(bind).collect()
 }
 
+fn bind_metrics(address: SocketAddr) -> Result<Endpoint, ServeError> {
+    Endpoint::bind(address).map_err(|error| ServeError::Listen(address, error))
+}
+
 struct Starting {
     subsystems: BTreeMap<String, UnboundedSender<Request>>,
     engines: Vec<EngineThread>,
     redis: Vec<SocketAddr>,
+    authenticator: Authenticator,
+    limits: Arc<Limits>,
+    slow: Option<Duration>,
 }
 
 impl Starting {
     fn start_all(&mut self, config: &ServerConfig, at: &[SocketAddr]) -> Result<Vec<String>, ServeError> {
-        let mut names = Vec::new();
+        let (mut names, policies) = (Vec::new(), config.policies()?);
         for served in &config.subsystems {
             let opened = Opened::open(served)?;
-            let described = describe(&opened, served, &config.hosts);
+            let mut described = describe(&opened, served, &config.hosts, &policies);
+            described.remote_ports = remote_ports(at);
             if self.subsystems.contains_key(&described.nqn) {
                 let what = format!("two subsystems have the name {}", described.nqn);
                 return Err(ConfigError::new(what, "give each its own nqn").into());
@@ -183,13 +247,15 @@ impl Starting {
         let nqn = described.nqn.clone();
         let (requests, received) = unbounded_channel();
         let subsystem = Subsystem::new(described)?;
-        self.engines.push(engine::start(subsystem, opened, received, busy_poll)?);
+        let (ways, authenticator) = ((requests.downgrade(), received), self.authenticator.clone());
+        let watch = Watch::new(Arc::clone(&self.limits), self.slow);
+        self.engines.push(engine::start(subsystem, opened, ways, busy_poll, authenticator, watch)?);
         self.subsystems.insert(nqn, requests);
         Ok(())
     }
 }
 
-fn describe(opened: &Opened, served: &Served, hosts: &Hosts) -> SubsystemConfig {
+fn describe(opened: &Opened, served: &Served, hosts: &Hosts, policies: &Policies) -> SubsystemConfig {
     let ([serial, model, firmware, own], volatile_write_cache) = opened.identity();
     SubsystemConfig {
         nqn: served.nqn.clone().unwrap_or(own),
@@ -199,10 +265,17 @@ fn describe(opened: &Opened, served: &Served, hosts: &Hosts) -> SubsystemConfig 
         volatile_write_cache,
         vendor: opened.vendor,
         hosts: hosts.clone(),
+        policies: policies.clone(),
         portals: Vec::new(),
         kind: Kind::Nvm,
         controllers_max: CONTROLLERS_MAX,
+        remote_ports: BTreeSet::new(),
     }
+}
+
+/// Those of addresses that other machines reach.
+fn remote_ports(at: &[SocketAddr]) -> BTreeSet<u16> {
+    (1..).zip(at).filter(|(_, address)| !address.ip().is_loopback()).map(|(port, _)| port).collect()
 }
 
 /// Anybody may ask what there is; connecting is another matter.
@@ -215,9 +288,11 @@ fn discovery(portals: Vec<Portal>) -> SubsystemConfig {
         volatile_write_cache: false,
         vendor: None,
         hosts: Hosts::Any,
+        policies: Policies::default(),
         portals,
         kind: Kind::Discovery,
         controllers_max: DISCOVERY_CONTROLLERS_MAX,
+        remote_ports: BTreeSet::new(),
     }
 }
 
@@ -252,15 +327,15 @@ async fn accept_all(listeners: Vec<TcpListener>, shared: Arc<Shared>, mut stoppi
     // Only the sender's end of life or the word to stop ends the wait.
     tokio::select! {
         _ = stopping.changed() => {}
-        () = look_after_memory(&shared.memory) => {}
+        () = look_after(&shared) => {}
     }
     while accepting.join_next().await.is_some() {}
     let everyone = shared.config.connections_max as u32;
     let _ = timeout(shared.config.stop_timeout, connections.acquire_many(everyone)).await;
 }
 
-/// Sees that memory does not stay with hosts that stand still, nor with the allocator.
-async fn look_after_memory(memory: &Memory) {
+/// Sees that memory does not stay with hosts that stand still, nor with the allocator, and that the log tells what it left out.
+async fn look_after(Shared { memory, limits, .. }: &Shared) {
     let mut heap = Heap::default();
     loop {
         for _ in 0..LOOKS_FOR_EACH_RETURN {
@@ -268,6 +343,7 @@ async fn look_after_memory(memory: &Memory) {
             memory.cut(STANDSTILL);
         }
         heap.settle(memory);
+        limits.settle();
     }
 }
 
@@ -286,13 +362,17 @@ impl Acceptor {
         loop {
             tokio::select! {
                 accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => {
+                    Ok((stream, peer)) => {
                         ends_process.at_work();
-                        self.take(stream).await;
+                        count(&self.shared.sockets.accepted);
+                        self.take(stream, peer).await;
                         // What has been accepted gets its turn before it can be cut for the next.
                         yield_now().await;
                     }
-                    Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+                    Err(why) => {
+                        told!(self.shared.limits, WARN, Stranger, %why, "a connection cannot be accepted");
+                        tokio::time::sleep(ACCEPT_PAUSE).await;
+                    }
                 },
                 _ = self.stopping.changed() => return,
             }
@@ -300,8 +380,13 @@ impl Acceptor {
     }
 
     /// Serves the socket on a task of its own, or closes it if all places are those of connected queues.
-    async fn take(&self, stream: tokio::net::TcpStream) {
-        let Some(connection) = self.place().await else { return };
+    async fn take(&self, stream: tokio::net::TcpStream, peer: SocketAddr) {
+        let Some(connection) = self.place().await else {
+            count(&self.shared.sockets.without_place);
+            let why = "all places are those of connected queues: see connections_max";
+            told!(self.shared.limits, WARN, Stranger, %peer, why, "closed without a queue");
+            return;
+        };
         // A host that vanishes without a word is noticed by the kernel, whether or not it uses keep alive timers.
         let keeps_alive = rustix::net::sockopt::set_socket_keepalive(&stream, true);
         if stream.set_nodelay(true).is_err() || keeps_alive.is_err() {
@@ -310,7 +395,7 @@ impl Acceptor {
         let id: ConnectionId = self.next_id.fetch_add(1, Ordering::Relaxed);
         let permits = Permits::new(connection, self.strangers.admit(id));
         let (shared, stopping) = (Arc::clone(&self.shared), self.stopping.clone());
-        tokio::spawn(connection::serve_stranger((id, self.port), stream, shared, permits, stopping));
+        tokio::spawn(connection::serve_stranger((id, self.port, peer), stream, shared, permits, stopping));
     }
 
     /// A place among all connections; if all are taken, that of one without a queue.

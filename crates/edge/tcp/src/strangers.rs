@@ -110,7 +110,7 @@ impl Permits {
         }
     }
 
-    /// A queue is connected: no stranger any more.
+    /// A queue is connected and has authenticated if it has to: no stranger any more.
     pub fn connected(&mut self) {
         self.stranger = None;
     }

@@ -1,9 +1,11 @@
 //! The device as a whole: what both drivers share.
 
 mod admin;
+mod counters;
 mod drain;
 mod facts;
 mod format;
+mod lasting;
 mod salvage;
 mod settings;
 
@@ -11,12 +13,13 @@ use crate::config::{DeviceConfig, NamespaceKind};
 use crate::controller::{Controller, NamespaceFacts};
 use crate::namespace::{Namespace, Store};
 use crate::queues::Queues;
-use crate::stats::{DeviceStats, HealthCounters, Stats};
+use crate::stats::{DeviceStats, Stats};
 use drain::Drain;
 use facts::{facts, identity, namespace_snapshot};
 use format::Format;
+pub use lasting::RATED_ERASES;
 use saker_engine::{Hints, Inspect};
-use saker_flash::{Cells, Flash};
+use saker_flash::{Cells, Flash, Lasting};
 use saker_link::{BarBuffer, DmaSpace, Doorbells, Registers, Sqe};
 use saker_log::recover::Damage;
 use saker_nvme::{PointerRule, Status, csi};
@@ -71,6 +74,8 @@ pub struct Device<T> {
     pub(crate) write_through: bool,
     /// A setting has changed: background work may have become due.
     pub(crate) retuned: bool,
+    /// What it had done in its life when it was opened.
+    base: Lasting,
 }
 
 impl<T> Device<T> {
@@ -89,6 +94,7 @@ impl<T> Device<T> {
             namespaces.iter_mut().for_each(|ns| ns.store = Store::Damaged(damage.clone()));
         }
         let formats = Format::left_behind(&flash, &mut namespaces);
+        let base = flash.media().lasting();
         let controller = Controller::new(identity(&config)).expect("our own identity fits its fields");
         controller.publish(&host.registers);
         Self {
@@ -107,6 +113,7 @@ impl<T> Device<T> {
             booted: false,
             write_through: false,
             retuned: false,
+            base,
         }
     }
 
@@ -122,7 +129,8 @@ impl<T> Device<T> {
     }
 
     /// The flash, for closing an image.
-    pub fn into_flash(self) -> Flash {
+    pub fn into_flash(mut self) -> Flash {
+        self.keep_counters();
         self.flash
     }
 
@@ -230,6 +238,9 @@ impl<T> Device<T> {
             any = true;
             self.deliver(owner, &done);
         }
+        if any {
+            self.keep_counters();
+        }
         any
     }
 
@@ -260,11 +271,6 @@ impl<T> Device<T> {
                 s.reserve(pairs);
             }
         }
-    }
-
-    /// What it did for its hosts since it was opened, for the health log of a controller over Fabrics.
-    pub fn health(&self) -> HealthCounters {
-        self.stats.work
     }
 
     /// Counts an I/O command of queue `qid` that failed, and notes it in the error log.

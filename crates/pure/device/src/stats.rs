@@ -6,7 +6,20 @@ use saker_flash::FlashStats;
 use saker_link::Traffic;
 use saker_log::LogStats;
 
-/// What a device did for all its hosts since it was opened. Lasting counters would have to be kept on the medium.
+/// What the health log tells of a device's life.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Life {
+    /// Openings to write.
+    pub power_cycles: u64,
+    /// Of these, behind a run that had no orderly end.
+    pub unsafe_shutdowns: u64,
+    /// Seconds that it was open to write.
+    pub power_on_seconds: u64,
+    /// Wear in percent of what is rated: up to 255.
+    pub percent_used: u8,
+}
+
+/// What a device did for all its hosts: since it was opened where it is counted, in its life where the health log tells it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HealthCounters {
     /// Commands that read user data.
@@ -19,6 +32,8 @@ pub struct HealthCounters {
     pub bytes_written: u64,
     /// Commands that ended because data could not be read, or was not what had been written.
     pub media_errors: u64,
+    /// Of the device's life; zeros where commands are counted.
+    pub life: Life,
 }
 
 impl HealthCounters {

@@ -9,6 +9,7 @@ mod erasure;
 mod fork;
 mod held;
 mod jobs;
+mod ordered;
 mod pin_table;
 mod power_on;
 mod reads;
@@ -21,6 +22,7 @@ use crate::ftl::Superblocks;
 use crate::nand::{AnyCells, Cell, Cells, Faults, Shape, TimingModel, Timings};
 use held::Held;
 use jobs::Jobs;
+use ordered::Ordered;
 use reads::ReadPins;
 use saker_segment_store::{CellError, Completion, Io, PageAddr, PageBuffer, SegmentId, Tag};
 use saker_sim::{Class, Instant};
@@ -54,6 +56,7 @@ pub struct Flash {
     completions: VecDeque<(u16, Completion)>,
     jobs: Jobs,
     held: Held,
+    ordered: Ordered,
     reads: ReadPins,
     /// The last page programmed in each LUN of each segment, plus one: the order rule.
     programmed: Vec<u16>,
@@ -155,9 +158,9 @@ impl Flash {
     }
 
     /// Whether no operation is on its way and no completion waits to be taken. What the host's file refused is not on
-    /// its way.
+    /// its way, and neither is what waits for nothing else.
     pub fn is_quiet(&self) -> bool {
-        self.outstanding.len() == self.held.len() && self.completions.is_empty()
+        self.outstanding.len() == self.held.len() + self.ordered.waiting() && self.completions.is_empty()
     }
 
     /// The last operation submitted.

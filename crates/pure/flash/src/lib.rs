@@ -10,5 +10,7 @@ pub mod page_map;
 
 pub use flash::{Flash, FlashStats, NamespaceSegments, Pinned, ReadBatch};
 pub use ftl::Superblocks;
-pub use nand::{AnyCells, Cell, Cells, FaultPlan, MemCells, NandModel, PowerCut, TimingModel, Timings};
+pub use nand::{
+    AnyCells, Cell, Cells, FaultPlan, Lasting, MemCells, NandModel, PowerCut, TimingModel, Timings,
+};
 pub use page_map::{BlockError, PageMap};

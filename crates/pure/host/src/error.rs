@@ -152,6 +152,9 @@ pub enum KvError {
     /// Generic 20h.
     #[error("the namespace is write protected")]
     WriteProtected,
+    /// Generic 15h.
+    #[error("the target does not let this host do that")]
+    Denied,
     /// SCT 3, 71h, made at the host: the connection was lost after a write had been sent.
     #[error("the connection was lost; whether the write took place is not known")]
     OutcomeUnknown,
@@ -164,7 +167,7 @@ pub enum KvError {
 }
 
 /// Status (SCT and SC) to meaning. Every other status stays [`HostError::Status`].
-const MEANINGS: [(Status, KvError); 14] = [
+const MEANINGS: [(Status, KvError); 15] = [
     (Status::KEY_DOES_NOT_EXIST, KvError::NotFound),
     (Status::KEY_EXISTS, KvError::Exists),
     (Status::CAPACITY_EXCEEDED, KvError::Full),
@@ -177,6 +180,7 @@ const MEANINGS: [(Status, KvError); 14] = [
     (Status::UNRECOVERED_ERROR, KvError::Damaged),
     (Status::INVALID_NAMESPACE_OR_FORMAT, KvError::Namespace),
     (Status::NAMESPACE_WRITE_PROTECTED, KvError::WriteProtected),
+    (Status::OPERATION_DENIED, KvError::Denied),
     (Status::ABORTED_BY_HOST, KvError::OutcomeUnknown),
     (Status::HOST_PATHING_ERROR, KvError::Unreachable),
 ];
@@ -311,6 +315,7 @@ mod tests {
         let expected = [
             (0x0B, KvError::Namespace),
             (0x20, KvError::WriteProtected),
+            (0x15, KvError::Denied),
             (0x81, KvError::Full),
             (0x82, KvError::NotReady),
             (0x83, KvError::Reserved),

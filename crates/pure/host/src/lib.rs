@@ -42,10 +42,15 @@ pub use error::{HostError, KvError, ProtocolError};
 pub use kv_queue::{Done, KvQueue, QueueStats, RawData, SubmitError, Ticket};
 pub use long_keys::{
     EnvelopeError, KeyDigest, KvStoreClient, Require, ScanCursor, ScanOptions, ScanOrder, StoreKeys,
-    TransactionSet, Versioned, Xxh3Digest,
+    TransactionSet, Versioned, Xxh3Digest, bounds,
 };
 pub use saker_long_keys::is_marked as is_long_key_mark;
 pub use transfer::{Method, Pacing, TransferOptions, TransferPolicy};
+/// What the numbers of [`Connection::counters`] are of.
+pub mod counters {
+    pub use saker_nvme::vendor_specific::{LATENCY_BUCKETS, command_name, status_of};
+}
+
 /// Forms and types of groups.
 pub mod group {
     pub use saker_nvme::group::{Ask, Form, Op, PairVersion};

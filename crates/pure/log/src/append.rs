@@ -8,7 +8,7 @@ pub use crate::reserve::Reserve;
 
 use crate::{Log, SegmentState};
 use saker_duty::Duty;
-use saker_segment_store::{PageAddr, PageHeader, SegmentId, SegmentStore, SlotId, Stall, Stream};
+use saker_segment_store::{Order, PageAddr, PageHeader, SegmentId, SegmentStore, SlotId, Stall, Stream};
 
 /// Where a record is: the byte address in the medium's linear space (`page * page_bytes + offset`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -254,6 +254,16 @@ impl Log {
         self.commit_slow(m, w, end);
     }
 
+    /// The same for a record that may survive a cut only with everything that was appended before it: where the page buffer can be lost,
+    /// the page in which it ends is programmed when all pages before it are there.
+    pub fn commit_in_order<M: SegmentStore>(&mut self, m: &mut M, w: Writer) {
+        if !self.ring_lasts {
+            let last = w.log_addr.0 + u64::from(w.bytes) - 1;
+            self.ordered.insert(PageAddr(last / u64::from(self.geometry.page_bytes)));
+        }
+        self.commit(m, w);
+    }
+
     fn commit_slow<M: SegmentStore>(&mut self, m: &mut M, w: Writer, end: u32) {
         let page_bytes = self.geometry.page_bytes;
         let first = PageAddr(w.log_addr.0 / u64::from(page_bytes));
@@ -321,7 +331,8 @@ impl Log {
         let id = self.geometry.segment_of(at);
         self.segment_mut(id).in_flight += 1;
         self.stats.pages_programmed[stream as usize] += 1;
-        m.program(at, slot);
+        let order = if self.ordered.remove(&at) { Order::Behind } else { Order::Any };
+        m.program(at, slot, order);
     }
 
     pub(crate) fn close_segment<M: SegmentStore>(&mut self, stream: Stream, m: &mut M) {

@@ -6,7 +6,7 @@ use crate::{LogStats, Segment, SegmentState};
 use saker_segment_store::{
     Completion, Geometry, Io, PageAddr, SegmentId, SegmentStore, SlotId, SlotState, Stream, Tag,
 };
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// The append point of a stream.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,6 +40,8 @@ pub struct Log {
     /// Those of them whose failed pages are still read from their slots.
     pinned: Vec<SegmentId>,
     pub(crate) ring_lasts: bool,
+    /// Pages that are programmed behind all before them ([`Log::commit_in_order`]).
+    pub(crate) ordered: BTreeSet<PageAddr>,
     /// Segments with `failed`.
     pub(crate) failed_segments: u32,
     pub(crate) stats: LogStats,
@@ -61,6 +63,7 @@ impl Log {
             repaired: Vec::new(),
             pinned: Vec::new(),
             ring_lasts,
+            ordered: BTreeSet::new(),
             failed_segments: 0,
             stats: LogStats::default(),
         }

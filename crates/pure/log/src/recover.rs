@@ -22,8 +22,8 @@ use crate::segment::SegmentState;
 use saker_segment_store::header::page_crc;
 use saker_segment_store::planted::{self, Fault};
 use saker_segment_store::{
-    Page, PageAddr, PageHeader, Reads, SegmentId, SegmentStore, SegmentView, SlotError, SlotId, SlotState,
-    SlotView, Step, Stream,
+    Order, Page, PageAddr, PageHeader, Reads, SegmentId, SegmentStore, SegmentView, SlotError, SlotId,
+    SlotState, SlotView, Step, Stream,
 };
 use std::collections::BTreeMap;
 
@@ -293,7 +293,7 @@ fn adopt_slot<M: SegmentStore>(log: &mut Log, m: &mut M, slot: SlotId, v: &SlotV
     }
     if blank {
         log.segment_mut(id).in_flight += 1;
-        m.program(v.addr, slot);
+        m.program(v.addr, slot, Order::Any);
     } else {
         // Torn: the page is spent, its content is in the slot until the segment is collected.
         log.segment_mut(id).evacuate = true;

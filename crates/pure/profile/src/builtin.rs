@@ -4,7 +4,7 @@ use super::ProfileError;
 
 macro_rules! shipped {
     ($($name:literal),+ $(,)?) => {
-        [$(($name, include_str!(concat!("../../../../profiles/", $name, ".toml")))),+]
+        [$(($name, include_str!(concat!("../profiles/", $name, ".toml")))),+]
     };
 }
 

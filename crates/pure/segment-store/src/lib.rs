@@ -22,5 +22,7 @@ pub use addr::{Geometry, PageAddr, SegmentId};
 pub use flip::Flip;
 pub use header::{HeaderError, PageHeader, Stream};
 pub use page_buffer::{PageBuffer, PageBufferMemory, SlotError, SlotId, SlotMend, SlotState, SlotView};
-pub use segment_store::{CellError, Completion, Io, Page, PowerHistory, SegmentStore, SegmentView, Tag};
+pub use segment_store::{
+    CellError, Completion, Io, Order, Page, PowerHistory, SegmentStore, SegmentView, Tag,
+};
 pub use step::{Reads, Stall, Step};

@@ -125,6 +125,13 @@ impl PageBuffer {
         let slot = SlotId(self.free.pop()?);
         debug_assert_eq!(self.state(slot), SlotState::Free, "a free slot is opened");
         debug_assert!(!self.covered[usize::from(slot.0)], "what a sync has vouched for is not overwritten");
+        let at = self.at(slot);
+        self.memory[at + CONTROL_BYTES..at + CONTROL_BYTES + self.oob_bytes].fill(0);
+        self.write_open(slot, header);
+        Some(slot)
+    }
+
+    fn write_open(&mut self, slot: SlotId, header: &PageHeader) {
         let control = Control {
             addr: header.addr.0.into(),
             sequence: header.sequence.into(),
@@ -137,12 +144,28 @@ impl PageBuffer {
             marks: [0.into(); 2],
         };
         let at = self.at(slot);
-        self.memory[at + CONTROL_BYTES..at + CONTROL_BYTES + self.oob_bytes].fill(0);
         write_control(&mut self.memory[at..at + CONTROL_BYTES], control);
         self.publish(slot, 0);
         self.store_state(slot, SlotState::Open);
         debug_assert_eq!(self.published(slot), Some(0), "nothing counts yet");
-        Some(slot)
+    }
+
+    /// Of a page that was opened and of which nothing counts yet: the first record starts there.
+    pub fn set_first_record(&mut self, slot: SlotId, first_record: u32) {
+        assert_eq!(self.published(slot), Some(0), "nothing of it counts");
+        let view = self.view(slot).ok().flatten().expect("a slot we opened is sound");
+        let header = PageHeader {
+            owner: view.owner,
+            shard: 0,
+            stream: view.stream,
+            epoch: view.epoch,
+            sequence: view.sequence,
+            addr: view.addr,
+            used_bytes: 0,
+            first_record,
+            data_crc: 0,
+        };
+        self.write_open(slot, &header);
     }
 
     /// The data of a slot.

@@ -1,11 +1,22 @@
 //! The trait a store writes through.
 
 use crate::{Geometry, PageAddr, PageBuffer, SegmentId, SlotId};
+use std::ops::Range;
 use thiserror::Error;
 
 /// Names a submitted I/O. Tags rise; "wait for tag t" means: for it and everything submitted before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tag(pub u64);
+
+/// When a program may begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// At any time: it may be done before others that were submitted earlier.
+    #[default]
+    Any,
+    /// When all programs that the owner submitted before it have ended. So where it is found, they are, too.
+    Behind,
+}
 
 /// An I/O that was submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +125,13 @@ pub trait SegmentStore {
     fn page_buffer_mut(&mut self) -> &mut PageBuffer;
     /// A page as it is now; pages in slots are not looked up here.
     fn page(&self, at: PageAddr) -> Page<'_>;
+    /// The same for somebody who looks at those bytes of its data alone: a medium that can read less than a page brings no more for
+    /// that. If it is resident, the other bytes of data and out of band may be zeros.
+    #[inline]
+    fn part(&self, at: PageAddr, bytes: Range<u32>) -> Page<'_> {
+        let _ = bytes;
+        self.page(at)
+    }
     /// Memory of a page that has to be read first, from a byte on, where the medium has it in memory: only to be touched
     /// ([`saker_sim::Meter::touch`]), for what is there counts when the page is here.
     #[inline]
@@ -130,7 +148,7 @@ pub trait SegmentStore {
     /// Segments the owner may hold in all.
     fn quota_segments(&self) -> u32;
     /// Starts programming a sealed slot to the page its control names.
-    fn program(&mut self, at: PageAddr, slot: SlotId) -> Tag;
+    fn program(&mut self, at: PageAddr, slot: SlotId, order: Order) -> Tag;
     /// Starts erasing; the segment is free again when that completes.
     fn erase(&mut self, segment: SegmentId) -> Tag;
     /// Starts a sync.

@@ -1,15 +1,16 @@
 //! Admin commands: queues are the dispatcher's; what is set is set in all shards, and what is asked the first tells, but for
-//! sizes, the counters of the health log and write stalls, which add up.
+//! sizes, counters, the health log and write stalls, which add up.
 
 use crate::Sharded;
 use crate::front::QUEUE_PAIRS;
+use crate::{counters, stalls};
 use saker_host::Driver;
 use saker_link::{PairPlace, RelayPair, gather, prp_pieces, scatter};
 use saker_nvme::admin::feature::{NumberOfQueues, fid};
 use saker_nvme::admin::{self, AdminCommand, GetLogPage, Identify};
 use saker_nvme::identify::{KvNamespace, NvmNamespace, cns};
 use saker_nvme::log::{Smart, lid};
-use saker_nvme::vendor_specific::LID_WRITE_STALLS;
+use saker_nvme::vendor_specific::{LID_COUNTERS, LID_WRITE_STALLS};
 use saker_nvme::{Sqe, Status, csi};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -25,7 +26,12 @@ impl<T: Driver> Sharded<T> {
             Ok(AdminCommand::DeleteCq { .. }) => (Status::SUCCESS, 0),
             Ok(AdminCommand::Identify(identify)) => (self.identify(sqe, &identify), 0),
             Ok(AdminCommand::GetLogPage(log)) if log.lid == lid::SMART => self.health(sqe, &log),
-            Ok(AdminCommand::GetLogPage(log)) if log.lid == LID_WRITE_STALLS => self.write_stalls(sqe, &log),
+            Ok(AdminCommand::GetLogPage(log)) if log.lid == LID_WRITE_STALLS => {
+                self.pages_merged(sqe, &log, stalls::merged)
+            }
+            Ok(AdminCommand::GetLogPage(log)) if log.lid == LID_COUNTERS => {
+                self.pages_merged(sqe, &log, counters::merged)
+            }
             _ => match self.by_opcode(sqe) {
                 Some(answer) => answer,
                 // It waits for an event that never comes.
@@ -94,6 +100,33 @@ impl<T: Driver> Sharded<T> {
             sum.error_entries += told.error_entries;
         });
         (added.err().unwrap_or(Status::SUCCESS), 0)
+    }
+
+    /// A page of which every shard has its own, put together by `merged`. A page that is asked for from its middle is the first shard's.
+    fn pages_merged(
+        &mut self,
+        sqe: &Sqe,
+        log: &GetLogPage,
+        merged: fn(&[Vec<u8>], usize) -> Vec<u8>,
+    ) -> (Status, u64) {
+        let Some(bytes) = u32::try_from(log.bytes).ok().filter(|_| log.offset == 0) else {
+            return self.shards[0].admin(sqe);
+        };
+        let mut pages = Vec::new();
+        for n in 0..self.shards.len() {
+            let (status, result) = self.shards[n].admin(sqe);
+            if !status.is_success() {
+                return (status, result);
+            }
+            match prp_pieces(sqe, bytes, &self.front.space).and_then(|p| gather(&p, &self.front.space)) {
+                Ok(page) => pages.push(page),
+                Err(status) => return (status, 0),
+            }
+        }
+        let page = merged(&pages, bytes as usize);
+        let written = prp_pieces(sqe, bytes, &self.front.space)
+            .and_then(|pieces| scatter(&pieces, &self.front.space, &page));
+        (written.err().unwrap_or(Status::SUCCESS), 0)
     }
 
     /// A structure that all shards tell in turn, added up where the host wants it.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod admin;
+mod counters;
 mod dispatch;
 mod flight;
 mod front;

@@ -1,43 +1,14 @@
 //! Log page C2h of all shards: sums add up, periods are in the order of their begin, and writes are as far from normal as in the shard
 //! where they are farthest, since a host's writes go to all.
 
-use crate::Sharded;
-use saker_host::Driver;
-use saker_link::{gather, prp_pieces, scatter};
-use saker_nvme::admin::GetLogPage;
 use saker_nvme::vendor_specific::{WriteStallEntry, WriteStallSum, WriteStallsHead};
-use saker_nvme::{Sqe, Status};
 use zerocopy::{FromBytes, IntoBytes};
 
 /// Periods that a page has at most, as that of one device.
 const PERIODS_MAX: usize = 64;
 
-impl<T: Driver> Sharded<T> {
-    /// A page is asked for from its beginning; a part of it is the first shard's answer.
-    pub(crate) fn write_stalls(&mut self, sqe: &Sqe, log: &GetLogPage) -> (Status, u64) {
-        let Some(bytes) = u32::try_from(log.bytes).ok().filter(|_| log.offset == 0) else {
-            return self.shards[0].admin(sqe);
-        };
-        let mut pages = Vec::new();
-        for n in 0..self.shards.len() {
-            let (status, result) = self.shards[n].admin(sqe);
-            if !status.is_success() {
-                return (status, result);
-            }
-            match prp_pieces(sqe, bytes, &self.front.space).and_then(|p| gather(&p, &self.front.space)) {
-                Ok(page) => pages.push(page),
-                Err(status) => return (status, 0),
-            }
-        }
-        let page = merged(&pages, bytes as usize);
-        let written = prp_pieces(sqe, bytes, &self.front.space)
-            .and_then(|pieces| scatter(&pieces, &self.front.space, &page));
-        (written.err().unwrap_or(Status::SUCCESS), 0)
-    }
-}
-
 /// The page of all; the last one as it is if they are too short for their heads.
-fn merged(pages: &[Vec<u8>], bytes: usize) -> Vec<u8> {
+pub(crate) fn merged(pages: &[Vec<u8>], bytes: usize) -> Vec<u8> {
     let mut all: Option<(WriteStallsHead, usize)> = None;
     let mut periods = Vec::new();
     for page in pages {

@@ -4,7 +4,7 @@ use crate::flight::Kind;
 use crate::{Sharded, shard_of};
 use saker_host::Driver;
 use saker_link::{gather, prp_pieces};
-use saker_nvme::group::{Form, GroupCommand, parse_transaction};
+use saker_nvme::group::{Ask, Form, GroupCommand, parse_transaction};
 use saker_nvme::{Key, Sqe, Status};
 use std::collections::VecDeque;
 
@@ -61,14 +61,18 @@ impl<T: Driver> Sharded<T> {
         let pieces = prp_pieces(sqe, data, &self.front.space);
         let payload = pieces.and_then(|pieces| gather(&pieces, &self.front.space)).map_err(|s| (s, 0))?;
         let payload = payload.get(..bytes as usize).unwrap_or_default();
-        let mut shards = Vec::new();
+        let (mut shards, mut range) = (Vec::new(), None);
         parse_transaction(form, payload, |e| {
             let key = payload.get(e.key.start as usize..e.key.end as usize).unwrap_or_default();
+            if e.ask == Ask::Range && range.is_none() {
+                range = Some(shards.len());
+            }
             shards.push(shard_of(key, self.shards.len()));
         })
         .map_err(|malformed| (malformed.status(), malformed.at))?;
         let first = shards.first().copied().unwrap_or_default();
-        match shards.iter().position(|shard| *shard != first) {
+        // A range is in all shards.
+        match shards.iter().position(|shard| *shard != first).into_iter().chain(range).min() {
             Some(place) => Err((Status::SEVERAL_SHARDS, place as u32)),
             None => Ok(first),
         }

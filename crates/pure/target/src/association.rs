@@ -1,6 +1,7 @@
 //! One host's controller.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use saker_device::controller::{
     Access, Action, Controller, HealthCounters, Identity, NamespaceFacts, Outcome, RegisterAction,
@@ -12,12 +13,14 @@ use saker_nvme::fabrics::{FabricsCommand, property};
 use saker_nvme::identify::cns;
 use saker_nvme::log::lid;
 use saker_nvme::regs::Aqa;
+use saker_nvme::vendor_specific::Counter;
 use saker_nvme::{PointerRule, Sqe, Status};
 use saker_sim::Instant;
 
 use crate::discovery::{self, Portal};
 use crate::identify;
 use crate::kind::Kind;
+use crate::policy::HostPolicy;
 use crate::{Answer, ConnectionId, Reaction};
 
 /// A host's controller and its queues.
@@ -30,6 +33,12 @@ pub(crate) struct Association {
     pub port: u16,
     /// I/O queues by QID.
     pub queues: BTreeMap<u16, ConnectionId>,
+    /// What the host may do.
+    pub policy: Arc<HostPolicy>,
+    /// Whether the host comes by an address that only this machine reaches.
+    pub is_local: bool,
+    /// QIDs of queues that have not authenticated yet.
+    pub barred: BTreeSet<u16>,
     pub last_seen: Instant,
     kind: Kind,
     controller: Controller,
@@ -63,6 +72,9 @@ impl Association {
             admin,
             port: 0,
             queues: BTreeMap::new(),
+            policy: Arc::default(),
+            is_local: true,
+            barred: BTreeSet::new(),
             last_seen: now,
             kind,
             controller,
@@ -88,10 +100,13 @@ impl Association {
         if self.kind == Kind::Discovery { 0 } else { io_queues_max }
     }
 
-    /// Whether no command has come for the keep alive time-out.
+    /// Whether no command has come for the keep alive time-out. It does not run while the host computes what authenticates it, which
+    /// has a time-out of its own.
     pub fn is_expired(&self, now: Instant) -> bool {
         let ms = self.controller.keep_alive_ms();
-        ms > 0 && now.since(self.last_seen).as_nanos() / 1_000_000 > u64::from(ms)
+        ms > 0
+            && !self.barred.contains(&0)
+            && now.since(self.last_seen).as_nanos() / 1_000_000 > u64::from(ms)
     }
 
     /// A command of the admin queue has this CID: a request for events that is held with it has been given up, and is
@@ -110,6 +125,7 @@ impl Association {
             // Bound already: the controller is busy with this queue.
             FabricsCommand::Connect(_) => Reaction::Complete(Answer::status(Status::CONNECT_CONTROLLER_BUSY)),
             FabricsCommand::Disconnect if !is_admin => Reaction::CompleteAndClose(Answer::result(0)),
+            FabricsCommand::Authenticate(_) => Reaction::Complete(Answer::status(Status::INVALID_OPCODE)),
             _ if !is_admin => Reaction::Complete(Answer::status(Status::INVALID_OPCODE)),
             FabricsCommand::PropertyGet { offset, wide } => Reaction::Complete(self.property(offset, wide)),
             FabricsCommand::PropertySet { offset, wide, value } => self.set_property(offset, wide, value),
@@ -167,6 +183,11 @@ impl Association {
         self.controller.note_controllers(cntlids.to_vec());
     }
 
+    /// Everything countable, for a command that asks for it.
+    pub fn note_counted(&mut self, counted: Vec<Counter>) {
+        self.controller.note_counted(counted);
+    }
+
     /// An I/O command of queue `qid` has failed.
     pub fn note_failure(&mut self, qid: u16, sqe: &Sqe, csi: u8, status: Status) {
         self.controller.note_failure(qid, sqe, csi, status);
@@ -184,6 +205,12 @@ impl Association {
         if !self.is_ready() {
             return Reaction::Complete(Answer::status(Status::COMMAND_SEQUENCE_ERROR));
         }
+        if let Err(status) = self.policy.rights.check_admin(sqe, self.is_local) {
+            self.controller.note_refusal(sqe, status);
+            return Reaction::Complete(Answer::status(status));
+        }
+        let narrowed = self.policy.rights.narrow(facts);
+        let facts = narrowed.as_deref().unwrap_or(facts);
         if let Some(answer) = self.fabrics_only(sqe, portals) {
             if !answer.status.is_success() {
                 self.controller.note_refusal(sqe, answer.status);

@@ -12,18 +12,27 @@
 //! | `identify` | what Fabrics changes in Identify Controller |
 //! | `io` | whether an I/O command has the data it needs |
 //! | `discovery` | log page 70h |
+//! | `policy` | what each host has to prove and may do |
+//! | `rights` | which commands a host may use |
+//! | `authentication` | queues that have to authenticate |
 #![forbid(unsafe_code)]
 
 mod association;
+mod authentication;
 mod discovery;
 mod identify;
 mod io;
 mod kind;
+mod policy;
+mod rights;
 mod subsystem;
 
+pub use authentication::{AUTH_BYTES_MAX, AuthReaction};
 pub use discovery::Portal;
 pub use io::{IoCommand, check as check_io};
 pub use kind::Kind;
+pub use policy::{HostPolicy, Policies};
+pub use rights::{AdminRights, Rights};
 pub use saker_device::controller::Access;
 pub use subsystem::{Bound, Hosts, Refusal, Subsystem, SubsystemConfig};
 

@@ -1,35 +1,24 @@
 //! Which hosts and queues are connected to a subsystem.
 
-use std::collections::BTreeMap;
+mod hosts;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use saker_device::controller::{Access, HealthCounters, Identity, NamespaceFacts, Transport};
-use saker_nvme::fabrics::{Connect, ConnectData, InvalidParameter, nqn_of};
-use saker_nvme::vendor_specific::Capabilities;
+use saker_nvme::fabrics::{Connect, ConnectData, InvalidParameter, auth_required, nqn_of};
+use saker_nvme::vendor_specific::{Capabilities, Counter};
 use saker_nvme::{Sqe, Status, admin, csi, fabrics};
 use saker_sim::Instant;
 
 use crate::association::Association;
+use crate::authentication::QueueAuth;
 use crate::discovery::Portal;
 use crate::kind::Kind;
+use crate::policy::Policies;
+pub use hosts::Hosts;
+
 use crate::{Answer, ConnectionId, IO_QUEUES_MAX, QUEUE_ENTRIES_MAX, Reaction, TRANSFER_BYTES_MAX};
-
-/// Which hosts may connect.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Hosts {
-    /// Any.
-    Any,
-    /// Those with one of these names.
-    Named(Vec<String>),
-}
-
-impl Hosts {
-    fn admit(&self, hostnqn: &str) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Named(names) => names.iter().any(|name| name == hostnqn),
-        }
-    }
-}
 
 /// What a subsystem is.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,12 +37,16 @@ pub struct SubsystemConfig {
     pub vendor: Option<Capabilities>,
     /// Which hosts may connect.
     pub hosts: Hosts,
+    /// What they have to prove and may do.
+    pub policies: Policies,
     /// What its discovery log tells, for [`Kind::Discovery`].
     pub portals: Vec<Portal>,
     /// Its controllers.
     pub kind: Kind,
     /// Controllers at most.
     pub controllers_max: usize,
+    /// Ports by which other machines come: what their hosts may do by default is less.
+    pub remote_ports: BTreeSet<u16>,
 }
 
 /// A connected queue.
@@ -65,6 +58,16 @@ pub struct Bound {
     pub qid: u16,
     /// Entries.
     pub entries: u16,
+    /// Whether it has to authenticate before it can do anything else.
+    pub must_authenticate: bool,
+}
+
+impl Bound {
+    /// DW0 of the completion of Connect: CNTLID, and AUTHREQ.
+    #[must_use]
+    pub const fn dw0(self) -> u32 {
+        self.cntlid as u32 | if self.must_authenticate { auth_required::TRANSACTION } else { 0 }
+    }
 }
 
 /// Why a Connect failed: status, and DW0.
@@ -94,6 +97,8 @@ pub struct Subsystem {
     config: SubsystemConfig,
     associations: BTreeMap<u16, Association>,
     bound: BTreeMap<ConnectionId, Bound>,
+    /// Of queues that have to authenticate, or have done so.
+    auths: BTreeMap<ConnectionId, QueueAuth>,
     last_cntlid: u16,
     /// What the device has done, as last told.
     counters: HealthCounters,
@@ -115,6 +120,7 @@ impl Subsystem {
             config,
             associations: BTreeMap::new(),
             bound: BTreeMap::new(),
+            auths: BTreeMap::new(),
             last_cntlid: 0,
             counters: HealthCounters::default(),
             access: BTreeMap::new(),
@@ -157,13 +163,20 @@ impl Subsystem {
         if connect.sqsize == 0 || connect.sqsize >= QUEUE_ENTRIES_MAX {
             return Err(InvalidParameter::SQSIZE.into());
         }
+        if self.has_all_connections(hostnqn) {
+            return Err(Status::CONNECT_CONTROLLER_BUSY.into());
+        }
         let cntlid = if connect.qid == 0 {
             self.connect_admin(connection, connect, data, hostnqn, now)?
         } else {
             self.connect_io(connection, connect, data, hostnqn)?
         };
-        let bound = Bound { cntlid, qid: connect.qid, entries: connect.sqsize + 1 };
+        let must_authenticate = self.demand(connection, hostnqn);
+        let bound = Bound { cntlid, qid: connect.qid, entries: connect.sqsize + 1, must_authenticate };
         self.bound.insert(connection, bound);
+        if must_authenticate {
+            self.bar(connection, true);
+        }
         Ok(bound)
     }
 
@@ -171,8 +184,9 @@ impl Subsystem {
     /// after [`Subsystem::connect`]; of no effect on I/O queues.
     pub fn came_by(&mut self, connection: ConnectionId, port: u16) {
         let access = self.access.get(&port).copied().unwrap_or_default();
+        let is_local = !self.config.remote_ports.contains(&port);
         if let Some(association) = self.association(connection).filter(|a| a.admin == connection) {
-            association.port = port;
+            (association.port, association.is_local) = (port, is_local);
             association.set_access(access);
         }
     }
@@ -201,7 +215,8 @@ impl Subsystem {
         let identity = identity(&self.config, cntlid);
         let host = (hostnqn.to_owned(), data.hostid);
         let kind = self.config.kind;
-        let association = Association::new(identity, kind, host, connection, now, connect.keep_alive_ms);
+        let mut association = Association::new(identity, kind, host, connection, now, connect.keep_alive_ms);
+        association.policy = Arc::clone(self.config.policies.of(hostnqn));
         self.associations.insert(cntlid, association);
         Ok(cntlid)
     }
@@ -240,6 +255,20 @@ impl Subsystem {
         Ok(cntlid)
     }
 
+    /// The controller of a connection and the host that it belongs to, as the host named itself.
+    #[must_use]
+    pub fn host(&self, connection: ConnectionId) -> Option<(u16, &str)> {
+        let cntlid = self.bound(connection)?.cntlid;
+        self.associations.get(&cntlid).map(|association| (cntlid, association.hostnqn.as_str()))
+    }
+
+    /// Whether the controller of a connection is enabled.
+    #[must_use]
+    pub fn is_ready(&self, connection: ConnectionId) -> bool {
+        let association = self.bound(connection).and_then(|bound| self.associations.get(&bound.cntlid));
+        association.is_some_and(Association::is_ready)
+    }
+
     /// What a connection is bound to.
     #[must_use]
     pub fn bound(&self, connection: ConnectionId) -> Option<Bound> {
@@ -255,6 +284,14 @@ impl Subsystem {
     /// What the device has done by now: the health log of every controller tells it, whichever host asked for it.
     pub const fn note_counters(&mut self, counters: HealthCounters) {
         self.counters = counters;
+    }
+
+    /// Everything countable by now, for the next command of this connection, which
+    /// [asks for it](saker_nvme::vendor_specific::asks_for_counters).
+    pub fn note_counted(&mut self, connection: ConnectionId, counted: Vec<Counter>) {
+        if let Some(association) = self.association(connection) {
+            association.note_counted(counted);
+        }
     }
 
     /// An I/O command of a connected queue has failed, here or in the device: for the error log of its controller.
@@ -287,6 +324,9 @@ impl Subsystem {
         let others_write_through = self.has_write_through(Some(bound.cntlid));
         let cntlids: Vec<u16> = self.associations.keys().copied().collect();
         let association = self.associations.get_mut(&bound.cntlid).expect("a bound queue has its controller");
+        if association.barred.contains(&bound.qid) {
+            return Reaction::Complete(Answer::status(Status::AUTHENTICATION_REQUIRED));
+        }
         association.last_seen = now;
         if bound.qid == 0 {
             association.give_up_event_request(sqe.cid.get());
@@ -312,7 +352,8 @@ impl Subsystem {
     /// Checks whether an I/O command may use the namespace, and notes that the host lives.
     ///
     /// # Errors
-    /// 0Ch before the controller is ready, 302h where this way is closed, 0Bh for a namespace of a command set that is not enabled.
+    /// 191h before the queue has authenticated, 0Ch before the controller is ready, 302h where this way is closed, 0Bh for a namespace of a command set that is not enabled
+    /// or that does not exist for the host, 20h for a write of a host that may only read.
     pub fn admit_io(
         &mut self,
         bound: Bound,
@@ -321,11 +362,15 @@ impl Subsystem {
         now: Instant,
     ) -> Result<(), Status> {
         let association = self.associations.get_mut(&bound.cntlid).ok_or(Status::COMMAND_SEQUENCE_ERROR)?;
+        if association.barred.contains(&bound.qid) {
+            return Err(Status::AUTHENTICATION_REQUIRED);
+        }
         association.last_seen = now;
         if !association.is_ready() {
             return Err(Status::COMMAND_SEQUENCE_ERROR);
         }
         association.access().check()?;
+        association.policy.rights.check_io(sqe, facts)?;
         match facts.iter().find(|ns| ns.nsid == sqe.nsid.get()) {
             Some(ns) if !association.is_usable(ns) => Err(Status::INVALID_NAMESPACE_OR_FORMAT),
             _ => Ok(()),
@@ -373,10 +418,12 @@ impl Subsystem {
 
     /// A connection is gone. With the admin queue goes the controller: the connections of its I/O queues, to be closed.
     pub fn disconnected(&mut self, connection: ConnectionId) -> Vec<ConnectionId> {
+        self.auths.remove(&connection);
         let Some(bound) = self.bound.remove(&connection) else { return Vec::new() };
         if bound.qid != 0 {
             if let Some(association) = self.associations.get_mut(&bound.cntlid) {
                 association.queues.remove(&bound.qid);
+                association.barred.remove(&bound.qid);
             }
             return Vec::new();
         }

@@ -1,6 +1,9 @@
 //! A subsystem without sockets: what two hosts see of one device.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "subsystem/hosts.rs"]
+mod hosts;
+
 use saker_device::controller::{HealthCounters, NamespaceFacts, NamespaceKind};
 use saker_nvme::admin::{self, GetLogPage, Identify, SetFeatures, build, feature::fid};
 use saker_nvme::fabrics::{self, Connect, ConnectData, DISCOVERY_NQN, DiscoveryEntry, property};
@@ -11,7 +14,7 @@ use saker_nvme::sgl::{SglDescriptor, kind};
 use saker_nvme::{Sqe, Status, csi, kv};
 use saker_sim::Instant;
 use saker_target::{
-    Answer, Bound, Hosts, Kind, Portal, Reaction, Refusal, Subsystem, SubsystemConfig, check_io,
+    Answer, Bound, Hosts, Kind, Policies, Portal, Reaction, Refusal, Subsystem, SubsystemConfig, check_io,
 };
 use zerocopy::FromBytes;
 
@@ -29,9 +32,11 @@ fn config(kind: Kind) -> SubsystemConfig {
         volatile_write_cache: true,
         vendor: None,
         hosts: Hosts::Any,
+        policies: Policies::default(),
         portals,
         kind,
         controllers_max: 3,
+        remote_ports: Default::default(),
     }
 }
 

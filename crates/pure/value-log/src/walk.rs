@@ -423,7 +423,7 @@ impl Records<'_> {
                 }
                 Carried::Lost => return Step::Done(false),
                 Carried::Unreadable => continue,
-                Carried::Here { first_record, used_bytes } => (first_record, used_bytes),
+                Carried::Here { first_record, used_bytes, .. } => (first_record, used_bytes),
             };
             let ends = |n: u32| (log_addr.0 + u64::from(n) - page.0 * page_bytes).min(page_bytes) as u32;
             // What does not count any more is written over.

@@ -14,7 +14,7 @@ A script has one operation a line; empty lines and lines that begin with # say n
   require KEY value VALUE    it has that value
 
 All of it is done, flushed, or nothing: then the exit code is 1, and the error names the key. While others change what it
-reads it runs again. What was read is written like the records of `saker dump`. The engines hash_store, lsm and tree have transactions.
+reads it runs again. What was read is written like the records of `saker dump`.
 
 Examples:
   saker txn --device file:disk.img move.txt

@@ -3,7 +3,7 @@
 use crate::args::serve::ServeArgs;
 use crate::context::{Context, Exit};
 use crate::error::CliError;
-use crate::linked::serve;
+use crate::linked::serve::{self, Told};
 use crate::report::Serving;
 
 /// Serves until told to stop.
@@ -12,9 +12,18 @@ use crate::report::Serving;
 /// `Usage` for a configuration that makes no sense, `Failed` otherwise.
 pub fn run(args: &ServeArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
     let device = cx.streams.device.clone().filter(|url| !url.is_empty());
-    let args = &ServeArgs { device, ..args.clone() };
+    let args = &ServeArgs { device, quiet: cx.global.quiet, ..args.clone() };
+    if args.check_config {
+        serve::check(args)?;
+        cx.note("the configuration is sound");
+        cx.document_if_json("saker.serve.check.v1", &serde_json::json!({ "sound": true }))?;
+        return Ok(Exit::Good);
+    }
     let mut written = Ok(());
-    serve::serve(args, &mut |serving| written = announce(serving, cx))?;
+    serve::serve(args, &mut |told| match told {
+        Told::Ready(serving) => written = announce(serving, cx),
+        Told::Reloaded(text) => cx.note(text),
+    })?;
     written.map(|()| Exit::Good)
 }
 
@@ -23,6 +32,7 @@ fn announce(serving: &Serving, cx: &mut Context<'_, '_>) -> Result<(), CliError>
     if cx.global.json {
         cx.document("saker.serve.v1", serving)?;
     } else {
+        let metrics: String = serving.metrics.iter().map(|url| format!("metrics {url}\n")).collect();
         for address in &serving.addresses {
             for subsystem in &serving.subsystems {
                 cx.print(format!("serving tcp://{address}/{subsystem}\n"))?;
@@ -31,6 +41,7 @@ fn announce(serving: &Serving, cx: &mut Context<'_, '_>) -> Result<(), CliError>
         for address in &serving.redis {
             cx.print(format!("serving redis://{address}\n"))?;
         }
+        cx.print(metrics)?;
     }
     cx.streams.output.flush().map_err(CliError::Output)
 }

@@ -11,6 +11,7 @@ use saker::{
 use saker_host::{HostError, KvError};
 use serde_json::{Value, json};
 
+use crate::counted;
 use crate::error::CliError;
 use crate::store::{Answer, GoesOn, Range, Read, Step, Store, Visit};
 
@@ -138,7 +139,12 @@ fn host_advice(error: &HostError) -> &'static str {
         HostError::Kv(KvError::Full) => "delete keys, or make a larger device",
         HostError::Kv(KvError::Damaged) => "run `saker check` on the image",
         HostError::Kv(KvError::NotFound) => "see the keys with `saker list`",
-        HostError::Kv(KvError::WriteProtected) => "leave readonly out of the device's URL to write",
+        HostError::Kv(KvError::WriteProtected) => {
+            "to write, leave readonly out of the device's URL, or read_only out of the host's rules at the target"
+        }
+        HostError::Kv(KvError::Denied) => {
+            "allow it at the target: --allow-admin format (or settings), or admin = [\"format\"] in the host's rules"
+        }
         HostError::KeyLength(_) => "give a key of 1 to 255 bytes",
         HostError::NativeKeyLength(_) => "give a key of 1 to 16 bytes",
         HostError::ValueLength { .. } => "split the value over several keys",
@@ -223,7 +229,15 @@ impl Opened {
             "groups": groups(&mut self.kv),
             "long_keys": if self.kv.has_long_keys_by_pointer() { "by pointer" } else { "in envelopes of the host's" },
         });
-        let mut info = described(head, self.kv.stats());
+        let stats = self.kv.stats();
+        let is_here = stats.is_some();
+        let mut info = described(head, stats);
+        if let Some(told) = self.kv.counters().map_err(host)? {
+            info["life"] = counted::of_life(&told);
+            if !is_here {
+                info["counters"] = counted::all(&told);
+            }
+        }
         if let Some(told) = self.kv.write_control().map_err(host)? {
             info["writes"] = writes(&told);
         }

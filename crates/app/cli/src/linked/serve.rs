@@ -1,27 +1,85 @@
 //! A target as `saker serve` runs it.
 
-use saker_tcp::{ConfigError, RedisConfig, ServeError, Served, Server, ServerConfig, StopSignal};
+use saker_tcp::config::slow_after;
+use saker_tcp::{
+    ConfigError, LogFormat, RedisConfig, ServeError, Served, Server, ServerConfig, StopSignal, Supervisor,
+    Watch, Word,
+};
 
+use super::scrubs::Scrubs;
 use crate::args::serve::ServeArgs;
 use crate::error::CliError;
 use crate::report::Serving;
 
-/// Serves devices to the network until a signal says stop. `ready` is told when hosts can connect.
+/// What is told while devices are served.
+#[derive(Debug)]
+pub enum Told<'a> {
+    /// Hosts can connect.
+    Ready(&'a Serving),
+    /// The configuration was read again; or why not.
+    Reloaded(&'a str),
+}
+
+/// Serves devices to the network until a signal says stop.
 ///
 /// # Errors
 /// `Usage` for a configuration that makes no sense, `Failed` otherwise.
-pub fn serve(args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), CliError> {
+pub fn serve(args: &ServeArgs, told: &mut dyn FnMut(Told<'_>)) -> Result<(), CliError> {
     let config = configuration(args)?;
-    let stop =
+    super::log::begin(&config.log)?;
+    let mut stop =
         StopSignal::new().map_err(|error| CliError::failed(error.to_string(), "see the system's limits"))?;
-    let server = Server::start(config).map_err(|error| failed(&error))?;
-    ready(&Serving {
+    let urls: Vec<String> = config.subsystems.iter().map(|served| served.url.clone()).collect();
+    let server = Server::start(config).map_err(|error| match error {
+        ServeError::Config(error) => in_file(args, &error),
+        other => failed(&other),
+    })?;
+    let _scrubs = args.scrub.map(|rate| Scrubs::start(&urls, rate));
+    let serving = Serving {
         addresses: server.addresses().iter().map(ToString::to_string).collect(),
         subsystems: server.names().to_vec(),
         redis: server.redis_addresses().iter().map(ToString::to_string).collect(),
-    });
-    stop.wait();
+        metrics: server.metrics_address().map(|address| format!("http://{address}/metrics")),
+    };
+    told(Told::Ready(&serving));
+    let supervised = Supervised::begin(&server, &serving)?;
+    while stop.wait() == Word::Reload {
+        told(Told::Reloaded(&reload(&server, args)));
+    }
+    drop(supervised);
     server.stop().map_err(|error| failed(&error))
+}
+
+/// Whether the configuration, its secrets and the URLs of its devices are sound.
+///
+/// # Errors
+/// `Usage` says what is not.
+pub fn check(args: &ServeArgs) -> Result<(), CliError> {
+    let config = configuration(args)?;
+    for served in &config.subsystems {
+        let parsed = saker::DeviceUrl::parse(&served.url);
+        parsed.map_err(|error| {
+            CliError::usage(format!("subsystem {}: {error}", served.url), "see docs/urls.md")
+        })?;
+    }
+    config.policies().map(drop).map_err(|error| in_file(args, &error))
+}
+
+fn reload(server: &Server, args: &ServeArgs) -> String {
+    let reloaded = configuration(args).and_then(|mut config| {
+        // Ports that the system has chosen stay.
+        if config.listen.iter().all(|address| address.port() == 0) {
+            config.listen = server.config().listen.clone();
+        }
+        server.reload(&config).map_err(|error| in_file(args, &error))
+    });
+    match reloaded {
+        Ok(fixed) if fixed.is_empty() => "hosts and secrets were read again".into(),
+        Ok(fixed) => {
+            format!("hosts and secrets were read again; {} change with a new start only", fixed.join(", "))
+        }
+        Err(error) => format!("the configuration stays as it was: {error}"),
+    }
 }
 
 /// The file if there is one, and the arguments on top.
@@ -29,7 +87,7 @@ fn configuration(args: &ServeArgs) -> Result<ServerConfig, CliError> {
     let (mut config, mut hosts_stated) = match &args.config {
         Some(path) => {
             let text = std::fs::read_to_string(path).map_err(CliError::file("read", path))?;
-            ServerConfig::parse(&text).map_err(|error| usage(&error))?
+            ServerConfig::parse(&text).map_err(|error| in_file(args, &error))?
         }
         None => (ServerConfig::empty(), false),
     };
@@ -63,12 +121,20 @@ fn configuration(args: &ServeArgs) -> Result<ServerConfig, CliError> {
     } else if args.allow_any_host {
         config.hosts = saker_tcp::Hosts::Any;
     }
+    if args.secret_file.is_some() {
+        let all = &mut config.all_hosts;
+        (all.secret_file, all.ctrl_secret_file) = (args.secret_file.clone(), args.ctrl_secret_file.clone());
+    }
+    if !args.allow_admin.is_empty() {
+        config.all_hosts.admin = Some(args.allow_admin.clone());
+    }
     hosts_stated |= args.allow_any_host || !args.allow_host.is_empty();
     config.busy_poll |= args.busy_poll;
+    tell_of(&mut config, args);
     if let Some(bytes) = args.connections_memory_max {
         config.connections_memory_max = usize::try_from(bytes).unwrap_or(usize::MAX);
     }
-    config.check(hosts_stated).map_err(|error| usage(&error))?;
+    config.check(hosts_stated).map_err(|error| in_file(args, &error))?;
     Ok(config)
 }
 
@@ -94,6 +160,24 @@ fn redis(config: &mut ServerConfig, args: &ServeArgs) -> Result<(), CliError> {
     Ok(())
 }
 
+/// What the log has.
+fn tell_of(config: &mut ServerConfig, args: &ServeArgs) {
+    if let Some(filter) = &args.log {
+        config.log.filter.clone_from(filter);
+    } else if args.quiet {
+        config.log.filter = "error".into();
+    }
+    match args.log_format.as_deref() {
+        Some("json") => config.log.format = LogFormat::Json,
+        Some(_) => config.log.format = LogFormat::Text,
+        None => {}
+    }
+    config.metrics = args.metrics.or(config.metrics);
+    if let Some(ms) = args.slow_ms {
+        config.slow = slow_after(ms);
+    }
+}
+
 fn add_options(url: &mut String, args: &ServeArgs) {
     let timing = args.timing.iter().map(|timing| format!("timing={timing}"));
     let faults = args.fault.iter().map(|fault| format!("fault.{fault}"));
@@ -111,6 +195,16 @@ fn leave_out(url: &mut String, name: &str) {
         options.split('&').filter(|option| option.split_once('=').map_or(*option, |(n, _)| n) != name);
     let others = others.collect::<Vec<_>>().join("&");
     *url = if others.is_empty() { head.to_owned() } else { format!("{head}?{others}") };
+}
+
+/// An error of the configuration, with the file's name if there is a file.
+fn in_file(args: &ServeArgs, error: &ConfigError) -> CliError {
+    match (&args.config, usage(error)) {
+        (Some(path), CliError::Usage { what, todo }) => {
+            CliError::usage(format!("{}: {what}", path.display()), todo)
+        }
+        (_, error) => error,
+    }
 }
 
 fn usage(error: &ConfigError) -> CliError {
@@ -145,5 +239,34 @@ mod tests {
         assert_eq!(without("mem:?size=1GiB&timing=off&seed=2"), "mem:?size=1GiB&seed=2");
         assert_eq!((without("mem:?timing=off"), without("mem:")), ("mem:".into(), "mem:".into()));
         assert_eq!(without("mem:?timings=1"), "mem:?timings=1");
+    }
+}
+
+/// A service manager hears of this server.
+struct Supervised {
+    supervisor: Option<Supervisor>,
+    watch: Option<Watch>,
+}
+
+impl Supervised {
+    fn begin(server: &Server, serving: &Serving) -> Result<Self, CliError> {
+        let failed = |error: std::io::Error| {
+            CliError::failed(format!("NOTIFY_SOCKET: {error}"), "see the service manager")
+        };
+        let Some(supervisor) = Supervisor::of_environment().map_err(failed)? else {
+            return Ok(Self { supervisor: None, watch: None });
+        };
+        let watch = supervisor.watch(server.pulse()).map_err(failed)?;
+        let (names, addresses) = (serving.subsystems.join(" "), serving.addresses.join(" "));
+        supervisor.ready(&format!("serving {names} at {addresses}"));
+        Ok(Self { supervisor: Some(supervisor), watch })
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        // An end in order may take longer than the watchdog waits: stopping has a limit of its own.
+        self.watch.take();
+        self.supervisor.iter().for_each(Supervisor::stopping);
     }
 }

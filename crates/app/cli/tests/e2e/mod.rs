@@ -1,5 +1,6 @@
 //! The program as a user meets it: processes, images on a disk, what they print and what they leave.
 
+mod backups;
 mod blocks;
 mod compare;
 mod conform;
@@ -15,6 +16,7 @@ mod readme;
 mod records;
 mod sizes;
 mod stalls;
+mod supervised;
 mod support;
 mod transactions;
 mod urls;

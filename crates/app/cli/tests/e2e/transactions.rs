@@ -47,7 +47,4 @@ fn scripts_and_devices_that_make_no_sense() {
         assert!(refused.contains(said), "{refused}");
     }
     desk.disk(&["txn", "no/such"]).refused(1);
-    let other = "mem:?size=16MiB&profile=tiny&engine=hash_plus";
-    let refused = desk.piped(&["txn", "-", "--device", other], b"put a 1\n").refused(1);
-    assert!(refused.contains("hash_store, lsm and tree have"), "{refused}");
 }

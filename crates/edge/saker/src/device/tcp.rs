@@ -3,7 +3,7 @@
 use super::attach::dma_space;
 use crate::url::TcpPlace;
 use saker_host::Port;
-use saker_initiator::{Digests, Options, Remote, RemoteError};
+use saker_initiator::{Digests, HostSecrets, Options, Remote, RemoteError, SecretFileError, read_secrets};
 use saker_link::BarBuffer;
 use saker_runtime::AnyDriver;
 use std::sync::Arc;
@@ -11,7 +11,9 @@ use std::time::Duration;
 
 /// Connects to the target of a URL.
 pub(crate) fn open(place: &TcpPlace, depth: u16) -> Result<(AnyDriver, Port), RemoteError> {
+    let secrets = secrets(place)?.map(Arc::new);
     let options = Options {
+        secrets,
         address: place.address.clone(),
         subnqn: place.nqn.clone(),
         hostnqn: place.hostnqn.clone(),
@@ -29,6 +31,14 @@ pub(crate) fn open(place: &TcpPlace, depth: u16) -> Result<(AnyDriver, Port), Re
         bar: BarBuffer::new(1),
     };
     Ok((AnyDriver::Remote(Box::new(remote)), port))
+}
+
+/// The first secret of each file: of a file with several it is the one to use.
+fn secrets(place: &TcpPlace) -> Result<Option<HostSecrets>, SecretFileError> {
+    let first = |path: &String| read_secrets(path.as_ref()).map(|mut secrets| secrets.swap_remove(0));
+    let Some(path) = &place.secret_file else { return Ok(None) };
+    let controller = place.ctrl_secret_file.as_ref().map(first).transpose()?;
+    Ok(Some(HostSecrets { host: first(path)?, controller }))
 }
 
 /// Tells the hosts of a target apart: this process, and when it opened the device.

@@ -4,6 +4,7 @@ use super::Kv;
 use saker_device::Stats;
 use saker_engine::write_gate::WriteControl;
 use saker_host::{CacheStats, HostError};
+use saker_nvme::vendor_specific::Counter;
 use saker_runtime::AnyDriver;
 
 impl Kv {
@@ -50,6 +51,28 @@ impl Kv {
     /// [`HostError`].
     pub fn write_control(&mut self) -> Result<Option<WriteControl>, HostError> {
         self.connection.write_control(self.store.native().driver_mut(), self.nsid)
+    }
+
+    /// Everything that the device counts, by name, over every URL: log page C3h ([`Counter`](crate::Counter)). A target tells what all
+    /// its hosts have done, by opcode and status, too. `None`: the device does not tell, such as one of a vendor that does not have
+    /// that page.
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny&threads=1")?;
+    /// kv.put(b"key", &[7; 100])?;
+    /// let counters: Vec<saker::Counter> = kv.counters()?.expect("a device of ours tells");
+    /// let written = counters.iter().find(|counter| counter.name == "host_written_bytes").expect("it is there");
+    /// assert_eq!((written.value, written.kind), (100, saker::CounterKind::Counter));
+    /// assert_eq!(written.of, saker::CounterOf::Device, "and of no command");
+    /// let class = saker::CommandClass::Kv; // of numbers that are
+    /// # assert_eq!(class.name(), "kv");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn counters(&mut self) -> Result<Option<Vec<Counter>>, HostError> {
+        self.connection.counters(self.store.native().driver_mut())
     }
 
     /// Counters of the read cache.

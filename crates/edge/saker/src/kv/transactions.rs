@@ -1,7 +1,8 @@
 //! Transactions: pairs that are read and written as if nobody else were there.
 
 use super::Kv;
-use saker_host::{HostError, Require, TransactionSet, Versioned};
+use saker_host::{HostError, KeyRange, Require, TransactionSet, Versioned, bounds};
+use std::collections::BTreeMap;
 
 /// Runs of a transaction before [`Kv::transact`] gives up: each time somebody else has changed what it read.
 const RUNS_MAX: u32 = 10_000;
@@ -39,14 +40,14 @@ pub struct Transaction<'k> {
 }
 
 impl Kv {
-    /// Whether the device has transactions, and the engine of this namespace too: `hash_store`, `lsm` and `tree` have. Asked once.
+    /// Whether the device has transactions, and the engine of this namespace too: every engine here has. Asked once.
     ///
     /// # Errors
     /// [`HostError`], if it cannot be asked.
     ///
     /// ```
     /// assert!(saker::Kv::open("mem:?size=4MiB&profile=tiny&engine=lsm")?.has_transactions()?);
-    /// assert!(!saker::Kv::open("mem:?size=16MiB&profile=tiny&engine=hash_plus")?.has_transactions()?);
+    /// assert!(saker::Kv::open("mem:?size=16MiB&profile=tiny&engine=hash_plus")?.has_transactions()?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn has_transactions(&mut self) -> Result<bool, HostError> {
@@ -71,9 +72,6 @@ impl Kv {
     /// txn.put(b"one", b"1")?;
     /// txn.put(b"two", b"2")?;
     /// txn.commit()?; // both, in one command
-    /// let mut other = saker::Kv::open("mem:?size=16MiB&profile=tiny&engine=hash_plus")?;
-    /// let refused = other.begin_transaction().unwrap_err();
-    /// assert!(refused.to_string().ends_with("hash_store, lsm and tree have"), "{refused}");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn begin_transaction(&mut self) -> Result<Transaction<'_>, HostError> {
@@ -215,6 +213,49 @@ impl Transaction<'_> {
         let version = self.kv.store.version(key)?;
         self.set.read(key, version);
         Ok(version)
+    }
+
+    /// The pairs of a range in the order of their keys: those that are stored, which must not change until the commit, with what this
+    /// transaction has written. Neither may a key be added to the range: such phantoms are conflicts, too. On `lsm` and `tree`, which
+    /// keep keys in order, while there are no keys of more than 16 bytes.
+    ///
+    /// # Errors
+    /// [`HostError::NoTransactions`] on other engines and where there are longer keys, [`HostError::KeyLength`] for longer bounds;
+    /// [`HostError::Conflict`] if a key has changed since it was read before; others.
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny&engine=lsm")?;
+    /// use saker::KeyRange;
+    /// kv.put(b"order:1", b"30")?;
+    /// kv.put(b"order:2", b"12")?;
+    /// kv.transact(&mut |txn| {
+    ///     let orders = txn.scan(&KeyRange { prefix: b"order:", ..KeyRange::default() })?;
+    ///     let sum: u32 = orders.iter().filter_map(|(_, v)| String::from_utf8_lossy(v).parse::<u32>().ok()).sum();
+    ///     txn.put(b"sum", sum.to_string().as_bytes()) // of all orders there are when it is committed
+    /// })?;
+    /// assert_eq!(kv.get(b"sum")?, Some(b"42".to_vec()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn scan(&mut self, range: &KeyRange<'_>) -> Result<Vec<(Vec<u8>, Vec<u8>)>, HostError> {
+        let Some((from, to)) = bounds(range)? else { return Ok(Vec::new()) };
+        let (mut pairs, mut count) = (BTreeMap::new(), 0);
+        for (key, found) in self.kv.store.scan_versioned(&from, &to)? {
+            if self.set.version(&key).is_some_and(|before| before != found.version) {
+                return Err(HostError::Conflict { key });
+            }
+            self.set.read(&key, found.version);
+            count += u32::from(found.value.is_some());
+            pairs.extend(found.value.map(|value| (key, value)));
+        }
+        self.set.counted(&from, &to, count);
+        let is_inside = |key: &[u8]| key >= &from[..] && (to.is_empty() || key < &to[..]);
+        for (key, written) in self.set.writes().filter(|(key, _)| is_inside(key)) {
+            match written {
+                Some(value) => _ = pairs.insert(key.to_vec(), value.to_vec()),
+                None => _ = pairs.remove(key),
+            }
+        }
+        Ok(pairs.into_iter().collect())
     }
 
     /// Stores a pair when the transaction is committed.

@@ -18,6 +18,7 @@ mod walk;
 pub use losses::Losses;
 pub use repair::{Repaired, repair_image};
 pub use walk::{Lost, Piece};
+pub(crate) use walk::{blocks as read_blocks, pairs as read_pairs};
 
 use crate::block::Block;
 use crate::device::damaged::{self, Findings, Wishes};

@@ -15,8 +15,9 @@ use crate::block::Block;
 use crate::error::Error;
 use crate::image::{self, ImageError};
 use crate::kv::Kv;
+use crate::part::Part;
 use crate::url::{DeviceUrl, Salvage};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A repaired image.
 ///
@@ -81,28 +82,17 @@ pub fn repair_image(old: &Path, new: &Path, progress: &mut dyn FnMut(u64)) -> Re
     }
     let salvaged = Salvaged::open(old)?;
     let config = config_of(old)?;
-    let part = part_of(new);
-    image::create(&part, &config)?;
-    let repaired = copy_all(&salvaged, &part, progress).and_then(|namespaces| {
-        put_in_place(&part, new)?;
-        Ok(Repaired { mends: salvaged.mends().to_vec(), namespaces })
-    });
-    if repaired.is_err() {
-        // Why it failed matters more than a left-over.
-        let _ = std::fs::remove_file(&part);
-    }
-    repaired
+    // Until all is copied the image has another name, so that nobody takes a part for the whole.
+    let mut part = Part::of(new);
+    image::create(part.place(), &config)?;
+    part.made();
+    let namespaces = copy_all(&salvaged, part.place(), progress)?;
+    part.name()?;
+    Ok(Repaired { mends: salvaged.mends().to_vec(), namespaces })
 }
 
 fn config_of(old: &Path) -> Result<image::ImageConfig, Error> {
     Ok(image::open_mended(old, &image::Patches::default())?.opened.config)
-}
-
-/// Until all is copied the image has another name, so that nobody takes a part for the whole.
-fn part_of(new: &Path) -> PathBuf {
-    let mut name = new.as_os_str().to_owned();
-    name.push(".part");
-    PathBuf::from(name)
 }
 
 fn copy_all(salvaged: &Salvaged, to: &Path, progress: &mut dyn FnMut(u64)) -> Result<Vec<Losses>, Error> {
@@ -148,19 +138,6 @@ fn copy_blocks(
     })?;
     to.close()?;
     Ok(losses)
-}
-
-/// A file that came there meanwhile is not overwritten where the file system has links.
-fn put_in_place(part: &Path, new: &Path) -> Result<(), Error> {
-    let failed = |source: std::io::Error| match source.kind() {
-        std::io::ErrorKind::AlreadyExists => ImageError::Exists { path: new.to_path_buf() },
-        _ => ImageError::Io { path: new.to_path_buf(), doing: "rename the repaired image to", source },
-    };
-    match std::fs::hard_link(part, new) {
-        Ok(()) => Ok(std::fs::remove_file(part).map_err(failed)?),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(failed(error).into()),
-        Err(_) => Ok(std::fs::rename(part, new).map_err(failed)?),
-    }
 }
 
 /// For whoever reads: what a URL of a salvaged image says.

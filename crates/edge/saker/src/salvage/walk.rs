@@ -72,7 +72,7 @@ fn is_damage(error: &HostError) -> bool {
     }
 }
 
-pub(super) fn pairs<E: From<Error>>(
+pub(crate) fn pairs<E: From<Error>>(
     kv: &mut Kv,
     losses: &mut Losses,
     see: &mut dyn FnMut(Piece<'_>) -> Result<(), E>,
@@ -138,7 +138,7 @@ fn keys(kv: &mut Kv, behind: Option<&[u8]>, losses: &mut Losses) -> Result<Liste
     Ok(Listed { keys, is_last: false })
 }
 
-pub(super) fn blocks<E: From<Error>>(
+pub(crate) fn blocks<E: From<Error>>(
     disk: &mut Block,
     losses: &mut Losses,
     see: &mut dyn FnMut(Piece<'_>) -> Result<(), E>,

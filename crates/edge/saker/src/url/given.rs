@@ -16,6 +16,12 @@ pub(super) fn without_effect(
     if matches!(url.place, Backing::Memory { shards: 2.., blocks: 1.., .. }) {
         return Some(("blocks with shards", "leave one of them out: shards have pairs only"));
     }
+    if names.contains("ctrl_secret_file") && !names.contains("secret_file") {
+        return Some((
+            "ctrl_secret_file alone",
+            "add secret_file: a target authenticates only to hosts that do",
+        ));
+    }
     if happens(&faults.spike) && !is_real {
         return Some((
             "fault.spike without timing=real",

@@ -27,6 +27,7 @@
 //! | `fault.cut` | both | power is cut at this program or erase, counted from 1 |
 //! | `digest` | tcp | `header`, `data` or `both`: CRC32C on the wire (default none) |
 //! | `hostnqn` | tcp | this host's name |
+//! | `secret_file`, `ctrl_secret_file` | tcp | files with this host's secret and with the target's, for DH-HMAC-CHAP |
 //! | `timeout` | tcp | seconds a command may take before its connection counts as lost (default 30) |
 //! | `reconnect` | tcp, /dev | seconds to try to connect again, or to wait until the kernel has (default 30) |
 //! | `io` | /dev | `any` (default: `uring` where it can be had), `uring` or `ioctl` |
@@ -69,7 +70,8 @@ impl DeviceUrl {
     /// assert!(error.to_string().contains("it is a setting of lsm"), "{error}");
     /// ```
     pub fn parse(url: &str) -> Result<Self, UrlError> {
-        let bad = |what: String, todo: &str| UrlError { url: url.into(), what, todo: todo.into() };
+        let bad =
+            |what: String, todo: &str| UrlError { url: shown(url), what: shown(&what), todo: todo.into() };
         let (head, options) = url.split_once('?').unwrap_or((url, ""));
         let place = match head.split_once(':') {
             _ if head.starts_with("/dev/") => Backing::Linux(LinuxPlace::new(head)),
@@ -294,6 +296,16 @@ impl DeviceUrl {
         }
         Ok(())
     }
+}
+
+/// What may be repeated in an error: a secret in the place of its file may not.
+fn shown(text: &str) -> String {
+    let mut pieces = text.split("DHHC-1:");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |shown, piece| {
+        let rest = piece.find('&').and_then(|at| piece.get(at..)).unwrap_or_default();
+        shown + "..." + rest
+    })
 }
 
 /// Most bytes of a cache: more than any machine's memory is a slip of the pen.

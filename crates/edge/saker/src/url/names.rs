@@ -22,7 +22,7 @@ const LOCAL: [&str; 12] = [
 ];
 const MEMORY: [&str; 5] = ["size", "seed", "engine", "shards", "blocks"];
 const FILE: [&str; 2] = ["readonly", "salvage"];
-const TCP: [&str; 4] = ["digest", "hostnqn", "timeout", "reconnect"];
+const TCP: [&str; 6] = ["digest", "hostnqn", "secret_file", "ctrl_secret_file", "timeout", "reconnect"];
 const LINUX: [&str; 2] = ["io", "reconnect"];
 
 /// How alike a name must be to be meant, as strsim's Jaro-Winkler similarity: one or two letters off.

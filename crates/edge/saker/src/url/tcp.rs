@@ -17,6 +17,10 @@ pub struct TcpPlace {
     pub nqn: Option<String>,
     /// HOSTNQN.
     pub hostnqn: String,
+    /// A file with this host's secret, for targets that want to know who it is.
+    pub secret_file: Option<String>,
+    /// A file with the target's secret, if the target is to prove who it is.
+    pub ctrl_secret_file: Option<String>,
     /// Header digests.
     pub header_digest: bool,
     /// Data digests.
@@ -42,6 +46,8 @@ impl TcpPlace {
             address: address.into(),
             nqn: (!nqn.is_empty()).then(|| nqn.into()),
             hostnqn: HOSTNQN.into(),
+            secret_file: None,
+            ctrl_secret_file: None,
             header_digest: false,
             data_digest: false,
             timeout_s: PATIENCE_S,
@@ -63,6 +69,13 @@ impl TcpPlace {
             }
             "hostnqn" if value.is_empty() => return Err("write this host's name"),
             "hostnqn" => self.hostnqn = value.into(),
+            "secret_file" | "ctrl_secret_file" if value.is_empty() => return Err("write the path of a file"),
+            // A slip that would show a secret to whoever sees the command line.
+            "secret_file" | "ctrl_secret_file" if value.starts_with("DHHC-1:") => {
+                return Err("write the path of a file that has the secret");
+            }
+            "secret_file" => self.secret_file = Some(value.into()),
+            "ctrl_secret_file" => self.ctrl_secret_file = Some(value.into()),
             "timeout" => self.timeout_s = number()?.max(1),
             "reconnect" => self.reconnect_s = number()?,
             _ => return Err("give it to `saker serve`"),

@@ -238,3 +238,21 @@ fn nonsense_is_named() {
         assert!(error.contains(';') && !error.contains('\n'), "{error}");
     }
 }
+
+#[test]
+fn a_secret_in_a_url_is_refused_and_not_repeated() {
+    let secret = "DHHC-1:00:ia6zGodOr4SEG0Zzaw398rpY0wqipUWj4jWjUh4HWUz6aQ2n:";
+    for option in ["secret_file", "ctrl_secret_file", "secret", "hostnqn=x&digest"] {
+        let url = format!("tcp://127.0.0.1:4420?{option}={secret}&timeout=5");
+        let error = DeviceUrl::parse(&url).expect_err(option).to_string();
+        assert!(!error.contains("ia6z") && error.contains("...&timeout=5"), "{error}");
+    }
+    let error = DeviceUrl::parse("tcp://127.0.0.1:4420?ctrl_secret_file=x").expect_err("alone").to_string();
+    assert!(error.contains("add secret_file"), "{error}");
+    let url = "tcp://127.0.0.1:4420?secret_file=a.key&ctrl_secret_file=b.key";
+    let Backing::Tcp(place) = DeviceUrl::parse(url).expect("sound").place else { panic!() };
+    assert_eq!(
+        (place.secret_file.as_deref(), place.ctrl_secret_file.as_deref()),
+        (Some("a.key"), Some("b.key"))
+    );
+}

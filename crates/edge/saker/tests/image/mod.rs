@@ -12,4 +12,5 @@ mod landing;
 mod space;
 mod store;
 mod support;
+mod versions;
 mod watched;

@@ -1,9 +1,12 @@
 //! What connections and subsystems say to each other.
 
+use saker_auth::Worked;
 use saker_nvme::fabrics::{Connect, ConnectData};
+use saker_nvme::vendor_specific::Counter;
 use saker_nvme_tcp::target::Command;
-use saker_target::{Access, Answer, Bound, ConnectionId, Refusal};
+use saker_target::{Access, Answer, Bound, ConnectionId, Hosts, Policies, Refusal};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
 
 use super::Guest;
 use crate::memory::Seat;
@@ -17,12 +20,20 @@ pub(crate) enum Request {
     Connect(ConnectionId, u16, Connect, Box<ConnectData>, UnboundedSender<Reply>),
     /// Commands of a connected queue.
     Commands(ConnectionId, Vec<Command>),
+    /// The work for an authentication is done: connection, and token of the command.
+    Worked(ConnectionId, u16, Worked),
     /// Close once what was asked before has been answered.
     Drain(ConnectionId),
     /// The connection is gone. What it held stays counted while the device works for it.
     Closed(ConnectionId, Seat),
     /// Namespaces are reached by a port as well as this from now on.
     Access(u16, Access),
+    /// Who may connect from now on, and what hosts have to prove.
+    Hosts(Hosts, Policies),
+    /// Say that you go on.
+    Pulse(std::sync::mpsc::Sender<()>),
+    /// Tell everything that is counted.
+    Counters(oneshot::Sender<Vec<Counter>>),
     /// The server stops.
     Stop,
 }
@@ -32,6 +43,8 @@ pub(crate) enum Request {
 pub(crate) enum Reply {
     /// To Connect.
     Connected(Result<Bound, Refusal>),
+    /// The queue has authenticated: it may do everything.
+    Admitted,
     /// Completions, by token.
     Completed(Vec<(u16, Answer)>),
     /// Close the connection once everything is sent.

@@ -2,6 +2,8 @@
 
 use super::messages::Request;
 use crate::config::ServerConfig;
+use crate::counts::SocketCounts;
+use crate::logs::Limits;
 use crate::memory::Memory;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,6 +16,10 @@ pub(crate) struct Shared {
     pub config: ServerConfig,
     /// What all of them may hold.
     pub memory: Arc<Memory>,
+    /// How many lines of a kind the log may have.
+    pub limits: Arc<Limits>,
+    /// What the threads of sockets count.
+    pub sockets: SocketCounts,
     /// By SUBNQN, where their requests go.
     pub subsystems: BTreeMap<String, UnboundedSender<Request>>,
 }

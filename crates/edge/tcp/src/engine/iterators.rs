@@ -61,6 +61,7 @@ impl Engine {
     fn end_iterator(&mut self, connection: ConnectionId, (nsid, iterator): Iterator) {
         let sqe = IteratorCommand::Close { iterator }.encode(nsid);
         let command = IoCommand { sqe, data: Vec::new(), room: 0, is_value: false };
-        self.enqueue(Flight { connection, token: 0, purpose: Purpose::Cleanup, entry: entry(&sqe) }, command);
+        let (entry, asked) = (entry(&sqe), self.now());
+        self.enqueue(Flight { connection, token: 0, purpose: Purpose::Cleanup, entry, asked }, command);
     }
 }

@@ -1,8 +1,11 @@
 //! Target and initiator over real sockets on the loopback interface, ports chosen by the system.
 
+mod authentication;
+mod backup;
 mod blocks;
 mod capacity;
 mod commands;
+mod counters;
 mod flood;
 mod format;
 mod groups;

@@ -97,6 +97,18 @@ impl RawQueue {
         self.answer()
     }
 
+    /// Whether the server closes the connection before so much time has gone by.
+    pub fn is_closed_within(&mut self, patience: Duration) -> bool {
+        self.stream.set_read_timeout(Some(patience)).expect("an option");
+        loop {
+            match self.stream.read(&mut self.buffer) {
+                Ok(0) => return true,
+                Ok(_) => {}
+                Err(error) => return error.kind() == std::io::ErrorKind::ConnectionReset,
+            }
+        }
+    }
+
     /// Sends what waits, without reading.
     pub fn send(&mut self) {
         while !self.protocol.output().is_empty() {

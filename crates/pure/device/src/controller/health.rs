@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use crate::stats::HealthCounters;
 
 use saker_nvme::log::{ErrorEntry, Smart};
+use saker_nvme::vendor_specific::Counter;
 use saker_nvme::{Sqe, Status};
 use zerocopy::{FromZeros, IntoBytes};
 
@@ -18,6 +19,8 @@ pub(super) const CRITICAL_KELVIN: u16 = 353;
 /// What the composite temperature always is: there is no hardware to warm up.
 const TEMPERATURE_KELVIN: u16 = 313;
 
+const SECONDS_OF_AN_HOUR: u64 = 3600;
+
 /// Version of an error entry whose CSI and opcode are valid.
 const ENTRY_VERSION: u8 = 1;
 
@@ -28,6 +31,8 @@ pub(super) struct Health {
     errors: VecDeque<ErrorEntry>,
     error_count: u64,
     counters: HealthCounters,
+    /// Log page C3h, as it was last asked for.
+    counted: Vec<Counter>,
 }
 
 impl Health {
@@ -44,6 +49,16 @@ impl Health {
     /// What the device has done by now.
     pub const fn note_counters(&mut self, counters: HealthCounters) {
         self.counters = counters;
+    }
+
+    /// Everything countable by now, by name.
+    pub fn note_counted(&mut self, counted: Vec<Counter>) {
+        self.counted = counted;
+    }
+
+    /// Log page C3h.
+    pub fn counters_page(&self) -> Vec<u8> {
+        Counter::page(&self.counted)
     }
 
     /// Log page 01h: as many entries as ELPE says, zeros where there was no error yet.
@@ -64,6 +79,10 @@ impl Health {
         smart.data_units_written = Smart::data_units(counters.bytes_written.into()).into();
         smart.read_commands = u128::from(counters.reads).into();
         smart.write_commands = u128::from(counters.writes).into();
+        smart.used_percent = counters.life.percent_used;
+        smart.power_cycles = u128::from(counters.life.power_cycles).into();
+        smart.power_on_hours = u128::from(counters.life.power_on_seconds / SECONDS_OF_AN_HOUR).into();
+        smart.unsafe_shutdowns = u128::from(counters.life.unsafe_shutdowns).into();
         smart.media_errors = u128::from(counters.media_errors).into();
         smart.error_entries = u128::from(self.error_count).into();
         smart

@@ -1,6 +1,6 @@
 //! Get Log Page (Base 2.0, section 5.16).
 //!
-//! Pages 00h to 05h, 0Ch of a controller that is one of several, C0h to C2h of a device with vendor commands; any other is 09h.
+//! Pages 00h to 05h, 0Ch of a controller that is one of several, C0h to C3h of a device with vendor commands; any other is 09h.
 //! An offset at or beyond the end of a page, and a length above MDTS, are 02h; a
 //! length that passes the end is filled with zeros, which the specification leaves open. Offsets by index are 02h: no
 //! page here has them. The health log is the controller's: an NSID other than 0 and FFFFFFFFh is 02h (LPA bit 0 clear).
@@ -9,7 +9,9 @@
 
 use saker_nvme::admin::GetLogPage;
 use saker_nvme::log::{CommandEffects, EffectsLog, FirmwareSlots, SupportedLogs, lid};
-use saker_nvme::vendor_specific::{COMMANDS, LID_CAPABILITIES, LID_SETTINGS, LID_WRITE_STALLS, Methods};
+use saker_nvme::vendor_specific::{
+    COMMANDS, LID_CAPABILITIES, LID_COUNTERS, LID_SETTINGS, LID_WRITE_STALLS, Methods,
+};
 use saker_nvme::{NSID_ALL, Status, admin, csi, identify::fill_text};
 use zerocopy::IntoBytes;
 
@@ -50,6 +52,7 @@ impl Controller {
                 Some(page) => Ok(page.as_bytes().to_vec()),
                 None => Err(Status::INVALID_LOG_PAGE),
             },
+            LID_COUNTERS if self.has_vendor_commands() => Ok(self.health.counters_page()),
             _ => Err(Status::INVALID_LOG_PAGE),
         }
     }
@@ -59,7 +62,7 @@ impl Controller {
             if self.identity.transport == Transport::Discovery { &[lid::DISCOVERY] } else { &[] };
         let paths: &[u8] = if self.paths.is_some() { &[lid::ASYMMETRIC_ACCESS] } else { &[] };
         let vendor: &[u8] = if self.identity.vendor.is_some() {
-            &[LID_CAPABILITIES, LID_SETTINGS, LID_WRITE_STALLS]
+            &[LID_CAPABILITIES, LID_SETTINGS, LID_WRITE_STALLS, LID_COUNTERS]
         } else {
             &[]
         };

@@ -38,7 +38,7 @@ use saker_link::Registers;
 use saker_nvme::admin::AdminCommand;
 use saker_nvme::log::lid;
 use saker_nvme::regs::{Cap, Csts, Vs};
-use saker_nvme::vendor_specific::{FID_SETTING, LID_SETTINGS, LID_WRITE_STALLS};
+use saker_nvme::vendor_specific::{Counter, FID_SETTING, LID_SETTINGS, LID_WRITE_STALLS};
 use saker_nvme::{PointerRule, Sqe, Status, csi};
 
 pub use crate::stats::HealthCounters;
@@ -309,6 +309,12 @@ impl Controller {
     /// may read the log.
     pub const fn note_counters(&mut self, counters: HealthCounters) {
         self.health.note_counters(counters);
+    }
+
+    /// Everything countable by now, by name: log page C3h tells it. To be called before a command that
+    /// [asks for it](saker_nvme::vendor_specific::asks_for_counters).
+    pub fn note_counted(&mut self, counted: Vec<Counter>) {
+        self.health.note_counted(counted);
     }
 
     /// The controllers of the subsystem in ascending order, this one among them. Without a call it is the only one.

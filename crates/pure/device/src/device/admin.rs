@@ -12,6 +12,7 @@ use saker_flash::Cells;
 use saker_link::{DeviceCq, DeviceSq, Sqe};
 use saker_nvme::Status;
 use saker_nvme::admin::feature::HostIdentifier;
+use saker_nvme::vendor_specific::asks_for_counters;
 
 impl<T> Device<T> {
     /// Looks at the registers if they changed. Before the namespaces are recovered nothing is enabled.
@@ -78,7 +79,11 @@ impl<T> Device<T> {
             return false;
         }
         let facts = self.facts();
-        self.controller.note_counters(self.stats.work);
+        self.controller.note_counters(self.health());
+        if asks_for_counters(&sqe) {
+            let counted = self.counters();
+            self.controller.note_counted(counted);
+        }
         let outcome = self.controller.admin(&sqe, &facts);
         let cid = sqe.cid.get();
         let mut status = outcome.status;

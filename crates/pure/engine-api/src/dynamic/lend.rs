@@ -5,10 +5,11 @@ use crate::groups::Answers;
 use crate::kv::{KvError, Sink, Source, SourceError};
 use crate::scan::Pairs;
 use saker_segment_store::{
-    CellError, Geometry, Page, PageAddr, PageBuffer, PowerHistory, SegmentId, SegmentStore, SegmentView,
-    SlotId, Tag,
+    CellError, Geometry, Order, Page, PageAddr, PageBuffer, PowerHistory, SegmentId, SegmentStore,
+    SegmentView, SlotId, Tag,
 };
 use saker_sim::{Meter, Unit};
+use std::ops::Range;
 
 /// A medium that may be changed.
 pub struct Lent<'a>(pub &'a mut dyn SegmentStore);
@@ -27,6 +28,9 @@ macro_rules! looks {
         }
         fn page(&self, at: PageAddr) -> Page<'_> {
             self.0.page(at)
+        }
+        fn part(&self, at: PageAddr, bytes: Range<u32>) -> Page<'_> {
+            self.0.part(at, bytes)
         }
         fn ahead(&self, at: PageAddr, offset: u32) -> Option<&[u8]> {
             self.0.ahead(at, offset)
@@ -66,8 +70,8 @@ impl SegmentStore for Lent<'_> {
         self.0.allocate()
     }
 
-    fn program(&mut self, at: PageAddr, slot: SlotId) -> Tag {
-        self.0.program(at, slot)
+    fn program(&mut self, at: PageAddr, slot: SlotId, order: Order) -> Tag {
+        self.0.program(at, slot, order)
     }
 
     fn erase(&mut self, segment: SegmentId) -> Tag {
@@ -91,7 +95,7 @@ impl SegmentStore for Looked<'_> {
         unreachable!("it is only looked at")
     }
 
-    fn program(&mut self, _: PageAddr, _: SlotId) -> Tag {
+    fn program(&mut self, _: PageAddr, _: SlotId, _: Order) -> Tag {
         unreachable!("it is only looked at")
     }
 

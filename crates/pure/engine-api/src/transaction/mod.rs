@@ -7,10 +7,10 @@
 
 mod of_engine;
 
-pub use of_engine::{OfEngine, write_all};
+pub use of_engine::{OfEngine, count_keys, write_all};
 
 use crate::answer::PairVersion;
-use crate::capabilities::Unsupported;
+use crate::capabilities::{Capability, Unsupported};
 use crate::kv::KvError;
 use saker_segment_store::{Reads, Step};
 use std::collections::BTreeSet;
@@ -34,6 +34,9 @@ pub enum Ask<'p> {
     Version(Option<PairVersion>),
     /// The pair has that value.
     Value(&'p [u8]),
+    /// From the key on, and before that other one if there is one, there are so many keys. Of engines that have
+    /// [`Capability::Scan`](crate::Capability::Scan).
+    Range(u32, Option<&'p [u8]>),
 }
 
 impl Ask<'_> {
@@ -59,6 +62,8 @@ pub struct Found {
     pub version: Option<PairVersion>,
     /// The value, of a retrieve that found a pair.
     pub value: Option<Vec<u8>>,
+    /// How many keys are in a range.
+    pub count: u32,
 }
 
 /// Why a transaction was refused. Nothing has changed.
@@ -76,6 +81,8 @@ pub enum NotDone {
     CapacityExceeded,
     /// The engine has no transactions.
     Unsupported(Unsupported),
+    /// The engine does not keep its keys in order, which the member at that place asks for.
+    NoOrder(u32),
 }
 
 /// What a transaction sees of a store and how it leaves it.
@@ -84,6 +91,8 @@ pub trait State {
     fn version(&mut self, key: &[u8]) -> Step<Result<Option<PairVersion>, KvError>>;
     /// Its value.
     fn value(&mut self, key: &[u8]) -> Step<Result<Vec<u8>, KvError>>;
+    /// How many keys there are from one on and before another; counting may end when there are more than `most`.
+    fn count(&mut self, from: &[u8], to: Option<&[u8]>, most: u32) -> Step<Result<u32, KvError>>;
     /// Writes all or none: values, or `None` to delete pairs that are there. Each place is that of the member which writes.
     fn write(&mut self, writes: &[Write<'_>]) -> Step<Result<(), NotDone>>;
 }
@@ -169,6 +178,10 @@ fn look_at<S: State>(part: &Part<'_>, state: &mut S) -> Step<Result<Found, KvErr
     if matches!(part.ask, Ask::Store(_)) {
         return Step::Done(Ok(Found::default()));
     }
+    if let Ask::Range(count, to) = part.ask {
+        let counted = state.count(part.key, to, count);
+        return counted.map(|count| count.map(|count| Found { count, ..Found::default() }));
+    }
     let version = match state.version(part.key) {
         Step::Done(Ok(version)) => version,
         Step::Done(Err(e)) => return Step::Done(Err(e)),
@@ -177,14 +190,17 @@ fn look_at<S: State>(part: &Part<'_>, state: &mut S) -> Step<Result<Found, KvErr
     };
     let reads = matches!(part.ask, Ask::Retrieve | Ask::Value(_));
     if version.is_none() || !reads {
-        return Step::Done(Ok(Found { version, value: None }));
+        return Step::Done(Ok(Found { version, ..Found::default() }));
     }
     let value = state.value(part.key);
-    value.map(|value| value.map(|value| Found { version, value: Some(value) }))
+    value.map(|value| value.map(|value| Found { version, value: Some(value), count: 0 }))
 }
 
 fn judge(place: u32, part: &Part<'_>, found: Result<Found, KvError>) -> Result<Found, NotDone> {
-    let found = found.map_err(|e| NotDone::Member(place, e))?;
+    let found = found.map_err(|e| match e {
+        KvError::Unsupported(Unsupported(Capability::Scan)) => NotDone::NoOrder(place),
+        e => NotDone::Member(place, e),
+    })?;
     let holds = match part.ask {
         Ask::Store(_) | Ask::Retrieve | Ask::Exist => true,
         Ask::Delete if found.version.is_none() => return Err(NotDone::Member(place, KvError::NotFound)),
@@ -193,6 +209,7 @@ fn judge(place: u32, part: &Part<'_>, found: Result<Found, KvError>) -> Result<F
         Ask::Present => found.version.is_some(),
         Ask::Version(wanted) => found.version == wanted,
         Ask::Value(wanted) => found.value.as_deref() == Some(wanted),
+        Ask::Range(wanted, _) => found.count == wanted,
     };
     if holds { Ok(found) } else { Err(NotDone::Condition(place)) }
 }

@@ -31,9 +31,37 @@ impl<E: Engine, M: SegmentStore, W: Meter> State for OfEngine<'_, '_, E, M, W> {
         step.map(|length| length.map(|_| value))
     }
 
+    fn count(&mut self, from: &[u8], to: Option<&[u8]>, most: u32) -> Step<Result<u32, KvError>> {
+        count_keys(from, to, most, self.engine, &mut self.cx)
+    }
+
     fn write(&mut self, writes: &[Write<'_>]) -> Step<Result<(), NotDone>> {
         write_all(writes, self.engine, &mut self.cx)
     }
+}
+
+/// How many keys an engine has from one on and before another, up to one more than `most`.
+///
+/// # Errors
+/// [`KvError::Unsupported`] where List does not go in the order of keys.
+pub fn count_keys<E: Engine, M: SegmentStore, W: Meter>(
+    from: &[u8],
+    to: Option<&[u8]>,
+    most: u32,
+    engine: &mut E,
+    cx: &mut Context<'_, M, W>,
+) -> Step<Result<u32, KvError>> {
+    if !engine.capabilities().has(Capability::Scan) {
+        return Step::Done(Err(Unsupported(Capability::Scan).into()));
+    }
+    let mut count = 0;
+    let visit = |key: &[u8]| {
+        let is_inside = to.is_none_or(|to| key < to);
+        count += u32::from(is_inside);
+        is_inside && count <= most
+    };
+    let step = engine.list(from, visit, cx);
+    step.map(|listed| listed.map(|()| count))
 }
 
 /// Writes all or none under keys of the engine's.

@@ -3,8 +3,8 @@
 use super::record::HEAD_BYTES;
 use super::{HashFtl, HashFtlConfig, settings};
 use saker_engine_api::{
-    Background, Capabilities, Capability, Condition, Context, Engine, Groups, Hints, Inspect, Job, KvError,
-    Memory, Put, Settings, Sink, Source, StoreStats, Unsupported, Version,
+    Background, Capabilities, Capability, Condition, Context, Engine, Hints, Inspect, Job, KvError, Memory,
+    Put, Settings, Sink, Source, StoreStats, Unsupported, Version,
 };
 use saker_log::{LogFlip, LogStats};
 use saker_segment_store::{Completion, Flip, SegmentStore, Step, Stream, Tag};
@@ -12,8 +12,13 @@ use saker_sim::{Free, Meter};
 use saker_value_log::lengths::most_pairs;
 
 /// What it can do beyond single pairs.
-pub(super) const CAPABILITIES: Capabilities =
-    Capabilities::of(&[Capability::List, Capability::Places, Capability::Reset, Capability::LiveSettings]);
+pub(super) const CAPABILITIES: Capabilities = Capabilities::of(&[
+    Capability::List,
+    Capability::Places,
+    Capability::Reset,
+    Capability::LiveSettings,
+    Capability::Transactions,
+]);
 
 impl Engine for HashFtl {
     fn capabilities(&self) -> Capabilities {
@@ -134,8 +139,6 @@ impl Engine for HashFtl {
         Ok(())
     }
 }
-
-impl Groups for HashFtl {}
 
 impl Hints for HashFtl {}
 

@@ -195,11 +195,16 @@ impl HashFtl {
         w: &mut W,
     ) {
         let page_bytes = self.log.geometry().page_bytes;
+        let in_order = self.orders_sections(m);
         let writer = self.log.begin(m, Stream::Map, page_bytes);
         let at = PageAddr(writer.log_addr().0 / u64::from(page_bytes));
         self.log.put(m, &writer, 0, page);
         self.log.put_oob(m, &writer, 0, oob);
-        self.log.commit(m, writer);
+        if in_order {
+            self.log.commit_in_order(m, writer);
+        } else {
+            self.log.commit(m, writer);
+        }
         w.work(Unit::CopyByte, u64::from(page_bytes));
         w.work(Unit::PageSwitch, 1);
         let cause = self.cause_of(sections[0].0);

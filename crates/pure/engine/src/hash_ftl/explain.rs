@@ -12,7 +12,7 @@
 )]
 
 use super::HashFtl;
-use super::record::{HEAD_BYTES, Head, Mark, record_crc};
+use super::record::{HEAD_BYTES, Head, Kind, Mark, record_crc};
 use saker_log::recover::scan_page;
 use saker_log::{LogFlip, page_of};
 use saker_segment_store::flip::explain_with_sum;
@@ -93,7 +93,7 @@ impl HashFtl {
                 && head.bytes() as usize <= seen.data.len()
         })?;
         let key = seen.data.get(HEAD_BYTES as usize..)?.get(..usize::from(head.key_bytes))?;
-        self.is_on_way(u64::from(mark.slot), key).then_some(head)
+        (head.kind == Kind::Group || self.is_on_way(u64::from(mark.slot), key)).then_some(head)
     }
 
     /// Whether a search for a key comes by the hash index that its record was written with.

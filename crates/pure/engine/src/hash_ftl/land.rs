@@ -13,18 +13,18 @@ impl HashFtl {
         self.config.grains(head.bytes())
     }
 
-    /// Lands head, key and value in the writer's room. If the value cannot be fetched nothing is left of it.
+    /// Lands head, key and value in the writer's room, from byte `base` on. If the value cannot be fetched nothing is left of it.
     pub(super) fn land<M: SegmentStore, S: Source>(
         &mut self,
         writer: &Writer,
-        slot: u64,
+        (base, slot): (u32, u64),
         mut head: Head,
         key: &[u8],
         value: &mut S,
         m: &mut M,
     ) -> Result<(), crate::SourceError> {
-        let start = HEAD_BYTES + key.len() as u32;
-        self.log.put(m, writer, HEAD_BYTES, key);
+        let start = base + HEAD_BYTES + key.len() as u32;
+        self.log.put(m, writer, base + HEAD_BYTES, key);
         let mut done = 0;
         while done < head.value_bytes {
             let chunk = self.log.chunk_mut(m, writer, start + done);
@@ -32,17 +32,17 @@ impl HashFtl {
             value.read(done, &mut chunk[..n])?;
             done += n as u32;
         }
-        self.pad(writer, &head, m);
-        self.log.put(m, writer, 0, &head.encode());
-        head.crc = self.landed_crc(writer, head.bytes(), m);
-        self.log.put(m, writer, 0, &head.crc.to_le_bytes());
-        self.mark(writer, slot, &head, m);
+        self.pad(writer, base, &head, m);
+        self.log.put(m, writer, base, &head.encode());
+        head.crc = self.landed_crc(writer, base, head.bytes(), m);
+        self.log.put(m, writer, base, &head.crc.to_le_bytes());
+        self.mark(writer, (base, slot), &head, m);
         Ok(())
     }
 
     /// The rest of the last grain is zero.
-    fn pad<M: SegmentStore>(&self, writer: &Writer, head: &Head, m: &mut M) {
-        let (mut at, end) = (head.bytes(), self.grains_of(head) * self.config.grain_bytes);
+    fn pad<M: SegmentStore>(&self, writer: &Writer, base: u32, head: &Head, m: &mut M) {
+        let (mut at, end) = (base + head.bytes(), base + self.grains_of(head) * self.config.grain_bytes);
         while at < end {
             let chunk = self.log.chunk_mut(m, writer, at);
             let n = chunk.len().min((end - at) as usize);
@@ -51,22 +51,28 @@ impl HashFtl {
         }
     }
 
-    pub(super) fn mark<M: SegmentStore>(&self, writer: &Writer, slot: u64, head: &Head, m: &mut M) {
+    pub(super) fn mark<M: SegmentStore>(
+        &self,
+        writer: &Writer,
+        (base, slot): (u32, u64),
+        head: &Head,
+        m: &mut M,
+    ) {
         let mark = Mark { slot: slot as u32, grains: self.grains_of(head) as u16, kind: head.kind };
-        let in_page = writer.log_addr().0 % u64::from(self.log.geometry().page_bytes);
+        let in_page = (writer.log_addr().0 + u64::from(base)) % u64::from(self.log.geometry().page_bytes);
         let at = (in_page / u64::from(self.config.grain_bytes)) as usize * 8;
-        self.log.put_oob(m, writer, at, &mark.encode());
+        self.log.put_oob_at(m, writer, base, at, &mark.encode());
     }
 
-    fn landed_crc<M: SegmentStore>(&self, writer: &Writer, bytes: u32, m: &mut M) -> u32 {
-        let first = self.log.chunk_mut(m, writer, 0);
+    fn landed_crc<M: SegmentStore>(&self, writer: &Writer, base: u32, bytes: u32, m: &mut M) -> u32 {
+        let first = self.log.chunk_mut(m, writer, base);
         if first.len() >= bytes as usize {
             return record_crc(&first[4..bytes as usize]);
         }
         let mut digest = Crc32c::new();
         let mut at = 4;
         while at < bytes {
-            let chunk = self.log.chunk_mut(m, writer, at);
+            let chunk = self.log.chunk_mut(m, writer, base + at);
             let n = chunk.len().min((bytes - at) as usize);
             digest.update(&chunk[..n]);
             at += n as u32;

@@ -17,6 +17,7 @@ use saker_engine_api::KvError;
 use saker_log::page_of;
 use saker_segment_store::{CellError, Page, Reads, SegmentStore, Step};
 use saker_sim::{Meter, Unit};
+use std::collections::BTreeSet;
 
 /// Where a key is, or could be.
 #[derive(Clone, Debug)]
@@ -33,6 +34,8 @@ pub(super) struct Found {
     pub home: u64,
     /// Indexes passed on the way.
     pub passed: u64,
+    /// Whether the key is not there, and an index is looked for behind those that others will take.
+    is_beyond: bool,
 }
 
 /// A pair that was found.
@@ -58,10 +61,28 @@ impl HashFtl {
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<Found, KvError>> {
-        let Some(home) = self.probe.home(key) else { return Step::Done(Err(KvError::KeySize)) };
         self.operation += 1;
-        let mut found =
-            Found { pair: None, slot: None, to_pass: Vec::new(), looked: Reads::new(), home, passed: 0 };
+        self.search(key, &BTreeSet::new(), m, w)
+    }
+
+    /// The same within an operation, to which the hash indexes in `taken` are as good as used: it will enter other keys there.
+    pub(super) fn search<M: SegmentStore, W: Meter>(
+        &mut self,
+        key: &[u8],
+        taken: &BTreeSet<u64>,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Result<Found, KvError>> {
+        let Some(home) = self.probe.home(key) else { return Step::Done(Err(KvError::KeySize)) };
+        let mut found = Found {
+            pair: None,
+            slot: None,
+            to_pass: Vec::new(),
+            looked: Reads::new(),
+            home,
+            passed: 0,
+            is_beyond: false,
+        };
         let mut collisions = 0;
         for n in 0..self.probe.probes_max() {
             found.passed = n;
@@ -75,10 +96,17 @@ impl HashFtl {
             };
             let entry = self.entry(at, slot, w);
             let Some(grain) = entry.grain() else {
+                if taken.contains(&slot) {
+                    if !entry.is_passed() && found.slot.is_none() {
+                        found.to_pass.push(slot);
+                    }
+                    found.is_beyond |= !entry.is_passed();
+                    continue;
+                }
                 if found.slot.is_none() {
                     found.slot = Some(slot);
                 }
-                if entry.is_passed() {
+                if entry.is_passed() && !found.is_beyond {
                     continue;
                 }
                 self.count_lookup(n + 1, collisions);
@@ -107,6 +135,14 @@ impl HashFtl {
         }
         self.count_lookup(self.probe.probes_max(), collisions);
         Step::Done(Ok(found))
+    }
+
+    /// The pages that a search has looked at.
+    pub(super) fn pages_of_way<M: SegmentStore>(&self, found: &Found, m: &M) -> Reads {
+        match self.need::<(), M>(found.looked.clone(), found.home, found.passed, Reads::new(), m) {
+            Step::Need(reads) => reads,
+            _ => Reads::new(),
+        }
     }
 
     fn count_lookup(&mut self, probes: u64, collisions: u64) {

@@ -19,6 +19,7 @@ mod evict;
 mod explain;
 mod factory;
 pub mod gc;
+mod group;
 mod land;
 pub mod list;
 mod lookup;
@@ -44,7 +45,7 @@ use probe::Probe;
 use saker_engine_api::StoreStats;
 use saker_log::Log;
 use saker_log::reserve::assert_collections_gain;
-use saker_segment_store::{PageAddr, SegmentId, SegmentStore};
+use saker_segment_store::{PageAddr, SegmentId, SegmentStore, Stream, Tag};
 use saker_value_log::lengths::Lengths;
 use std::collections::BTreeSet;
 use table::Table;
@@ -72,6 +73,10 @@ pub struct HashFtl {
     tombstone_bytes: u64,
     /// Cached sections with tombstones.
     with_tombstones: BTreeSet<u32>,
+    /// A transaction has deleted pairs, and its page may be lost: sections without them are written behind it.
+    owes_order: bool,
+    /// The last such section, if it may be on its way.
+    ordered: Option<Tag>,
     /// A store waits for the room of tombstones.
     wants_room: bool,
     /// The cache was made smaller, and is still larger.
@@ -117,6 +122,8 @@ impl HashFtl {
             data_bytes: 0,
             tombstone_bytes: 0,
             with_tombstones: BTreeSet::new(),
+            owes_order: false,
+            ordered: None,
             wants_room: false,
             gives_back: false,
             collection: None,
@@ -140,6 +147,16 @@ impl HashFtl {
     /// Counters of the mechanisms.
     pub fn ftl_stats(&self) -> FtlStats {
         self.ftl_stats
+    }
+
+    /// Sections are about to be written: whether they must not be found without what is in the log. A section says by what is not in it that
+    /// pairs were deleted; if the transaction that did so is lost, it must not be there.
+    fn orders_sections<M: SegmentStore>(&mut self, m: &mut M) -> bool {
+        if std::mem::take(&mut self.owes_order) {
+            self.log.seal_stream(Stream::User, m);
+            self.ordered = Some(m.last_tag());
+        }
+        self.ordered.is_some()
     }
 
     fn page_grains(&self) -> u64 {

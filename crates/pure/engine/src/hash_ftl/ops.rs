@@ -1,7 +1,7 @@
 //! Store, Retrieve, Delete, Exist: one attempt at each.
 
 use super::HashFtl;
-use super::lookup::Found;
+use super::lookup::{Found, Pair};
 use super::record::{HEAD_BYTES, Head, Kind};
 use super::reserve::{FOR_DELETES, FOR_PAIRS};
 use super::stats::Cause;
@@ -64,8 +64,8 @@ impl HashFtl {
         step
     }
 
-    fn head(&self, kind: Kind, key: &[u8], value_bytes: u32) -> Head {
-        Head { crc: 0, version: self.version, kind, key_bytes: key.len() as u8, value_bytes }
+    pub(super) fn head(&self, kind: Kind, key: &[u8], value_bytes: u32) -> Head {
+        Head { crc: 0, version: self.version, kind, in_group: false, key_bytes: key.len() as u8, value_bytes }
     }
 
     /// Whether so many buffers of invalid mappings are full that writes wait.
@@ -92,7 +92,7 @@ impl HashFtl {
         }
         let writer = self.log.begin(m, Stream::User, bytes);
         let grain = writer.log_addr().0 / u64::from(self.config.grain_bytes);
-        if self.land(&writer, slot, head, key, value, m).is_err() {
+        if self.land(&writer, (0, slot), head, key, value, m).is_err() {
             self.log.abandon(m, writer);
             return Step::Done(Err(KvError::Transfer));
         }
@@ -103,7 +103,7 @@ impl HashFtl {
     }
 
     /// Enters a pair that is written.
-    fn enter(&mut self, found: &Found, slot: u64, grain: u64, head: &Head) {
+    pub(super) fn enter(&mut self, found: &Found, slot: u64, grain: u64, head: &Head) {
         let grains = self.grains_of(head);
         self.count_live(grain, grains);
         self.stats.pairs += u64::from(found.pair.is_none());
@@ -116,9 +116,12 @@ impl HashFtl {
         let (offset, passed) = (self.table.split(slot).1, self.is_passed(slot));
         self.set_entry(slot, Entry::new(offset, Some(grain), passed).tagged(tag), Cause::User);
         for slot in &found.to_pass {
-            let at = self.cached_at(*slot);
-            let entry = self.table.cache.get(at).section.get(self.table.split(*slot).1).0;
-            self.set_entry(*slot, entry.passed(), Cause::User);
+            let (at, offset) = (self.cached_at(*slot), self.table.split(*slot).1);
+            let entry = self.table.cache.get(at).section.get(offset).0;
+            // A pair that was there can have been deleted by the same operation.
+            let passed =
+                if entry.grain().is_some() { entry.passed() } else { Entry::new(offset, None, true) };
+            self.set_entry(*slot, passed, Cause::User);
         }
     }
 
@@ -211,11 +214,20 @@ impl HashFtl {
             Ok(grain) => grain,
             Err(e) => return Step::Done(Err(e)),
         };
+        self.bury(&found, slot, grain, &pair);
+        self.stats.user_bytes_written += key.len() as u64;
+        w.work(Unit::Encode, 1);
+        w.work(Unit::CopyByte, u64::from(head.bytes()));
+        w.work(Unit::ChecksumByte, u64::from(head.bytes()));
+        Step::Done(Ok(Version(head.version)))
+    }
+
+    /// Enters a tombstone that is written.
+    pub(super) fn bury(&mut self, found: &Found, slot: u64, grain: u64, pair: &Pair) {
         self.count_live(grain, 1);
         self.tombstone_bytes += u64::from(self.config.grain_bytes);
         self.forget(slot, pair.grain, &pair.head);
         self.stats.pairs -= 1;
-        self.stats.user_bytes_written += key.len() as u64;
         let (offset, passed) = (self.table.split(slot).1, self.is_passed(slot));
         self.set_entry(slot, Entry::new(offset, None, passed), Cause::User);
         let tag = self.probe.tag(found.home);
@@ -223,10 +235,6 @@ impl HashFtl {
         let cached = self.table.cache.get_mut(at);
         cached.tombstones.push(Tombstone { slot, tag, grain });
         self.with_tombstones.insert(cached.id);
-        w.work(Unit::Encode, 1);
-        w.work(Unit::CopyByte, u64::from(head.bytes()));
-        w.work(Unit::ChecksumByte, u64::from(head.bytes()));
-        Step::Done(Ok(Version(head.version)))
     }
 
     pub(super) fn exists_once<M: SegmentStore, W: Meter>(

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 0-3 | CRC-32C of everything after it, padding excluded |
 //! | 4-10 | version: the order of writes of one store, 56 bits |
-//! | 11 | bits 0-4 key length; bit 6 pair, bit 7 tombstone |
+//! | 11 | bits 0-4 key length; bit 5 one of a group; bit 6 pair, bit 7 tombstone, both: the head of a group |
 //! | 12-14 | value length |
 //! | 15 | format of the record: 1 |
 //!
@@ -16,7 +16,7 @@
 //! |---|---|
 //! | 0-31 | hash index |
 //! | 32-47 | grains of the record |
-//! | 48-49 | kind: 1 pair, 2 tombstone |
+//! | 48-49 | kind: 1 pair, 2 tombstone, 3 head of a group ([`super::group::head`]), whose hash index is that of its first record |
 //! | 50 | 1: there is a check |
 //! | 51 | the check's highest bit |
 //! | 52-55 | 0 |
@@ -53,6 +53,8 @@ pub enum Kind {
     Pair = 1,
     /// The pair was deleted.
     Tombstone = 2,
+    /// How far a group goes that begins here: neither of them.
+    Group = 3,
 }
 
 /// A decoded head.
@@ -64,6 +66,8 @@ pub struct Head {
     pub version: u64,
     /// Pair or tombstone.
     pub kind: Kind,
+    /// Whether it counts only with the others of its group.
+    pub in_group: bool,
     /// Key length in bytes.
     pub key_bytes: u8,
     /// Value length in bytes.
@@ -86,8 +90,10 @@ impl Head {
     /// The head's bytes, checksum as given.
     #[inline]
     pub fn encode(&self) -> [u8; HEAD_BYTES as usize] {
-        let word =
-            (self.version & VERSION_MASK) | u64::from(self.key_bytes) << 56 | (self.kind as u64) << (56 + 6);
+        let word = (self.version & VERSION_MASK)
+            | u64::from(self.key_bytes) << 56
+            | u64::from(self.in_group) << (56 + 5)
+            | (self.kind as u64) << (56 + 6);
         let last = self.value_bytes | u32::from(FORMAT) << 24;
         let words = [self.crc, word as u32, (word >> 32) as u32, last];
         zerocopy::transmute!(words.map(u32::to_le_bytes))
@@ -103,15 +109,20 @@ impl Head {
         let kind = match word >> 62 {
             1 => Kind::Pair,
             2 => Kind::Tombstone,
+            3 => Kind::Group,
             _ => return None,
         };
-        let key_bytes = (word >> 56) as u8 & 0x3f;
+        let key_bytes = (word >> 56) as u8 & 0x1f;
         let version = word & VERSION_MASK;
-        let sound = (1..=16).contains(&key_bytes) && version <= VERSION_MAX;
+        let is_head = kind == Kind::Group;
+        let sound = (1..=16).contains(&key_bytes)
+            && version <= VERSION_MAX
+            && (!is_head || key_bytes == 16 && last << 8 == 0);
         (sound && last >> 24 == u32::from(FORMAT)).then_some(Self {
             crc,
             version,
             kind,
+            in_group: word >> (56 + 5) & 1 == 1,
             key_bytes,
             value_bytes: last & 0x00ff_ffff,
         })
@@ -156,6 +167,7 @@ impl Mark {
         let kind = match word >> 48 & 3 {
             1 => Kind::Pair,
             2 => Kind::Tombstone,
+            3 => Kind::Group,
             _ => return None,
         };
         let mark = Self { slot: word as u32, grains: (word >> 32) as u16, kind };
@@ -182,6 +194,7 @@ mod tests {
             crc: 0x0403_0201,
             version: 0x0077_6655_4433_2211,
             kind: Kind::Pair,
+            in_group: false,
             key_bytes: 8,
             value_bytes: 0x0012_3456,
         };
@@ -192,6 +205,13 @@ mod tests {
         let tombstone = Head { kind: Kind::Tombstone, key_bytes: 16, value_bytes: 0, ..head };
         assert_eq!(tombstone.encode()[11], 0x90);
         assert_eq!(Head::decode(&tombstone.encode()), Some(tombstone));
+        let of_group = Head { in_group: true, ..head };
+        assert_eq!(of_group.encode()[11], 0x68);
+        assert_eq!(Head::decode(&of_group.encode()), Some(of_group));
+        let begins = Head { kind: Kind::Group, key_bytes: 16, value_bytes: 0, ..head };
+        assert_eq!(begins.encode()[11], 0xd0);
+        assert_eq!(Head::decode(&begins.encode()), Some(begins));
+        assert_eq!(Head::decode(&Head { value_bytes: 1, ..begins }.encode()), None);
         for wrong in [(11, 0x40), (11, 0x51), (11, 0xc8), (15, 2)] {
             let mut bytes = head.encode();
             bytes[wrong.0] = wrong.1;
@@ -228,7 +248,14 @@ mod tests {
 
     #[test]
     fn published_sizes_take_whole_grains() {
-        let head = |value_bytes| Head { crc: 0, version: 0, kind: Kind::Pair, key_bytes: 8, value_bytes };
+        let head = |value_bytes| Head {
+            crc: 0,
+            version: 0,
+            kind: Kind::Pair,
+            in_group: false,
+            key_bytes: 8,
+            value_bytes,
+        };
         assert_eq!(head(1000).bytes(), 1024);
         assert_eq!(head(40).bytes(), 64);
     }

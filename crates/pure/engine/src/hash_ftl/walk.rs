@@ -11,7 +11,7 @@
 )]
 
 use super::HashFtl;
-use super::record::{Head, Mark};
+use super::record::{Head, Kind, Mark};
 use saker_log::recover::{Carried, Damage, carried, scan_page};
 use saker_log::{Bytes, LogAddr, page_of};
 use saker_segment_store::{Page, PageAddr, PageHeader, Reads, SegmentStore, Step, ready};
@@ -82,10 +82,12 @@ impl HashFtl {
                 return Step::Done(Err(self.broken(page, at, m)));
             };
             let written = u64::from(mark.slot);
-            let Some(slot) = self.probe.now(written, || self.probe.home(key)) else {
+            let is_group = head.kind == Kind::Group;
+            let now = if is_group { Some(written) } else { self.probe.now(written, || self.probe.home(key)) };
+            let Some(slot) = now else {
                 return Step::Done(Err(self.broken(page, at, m)));
             };
-            if fills && !self.is_on_way(written, key) {
+            if fills && !is_group && !self.is_on_way(written, key) {
                 return Step::Done(Err(self.broken(page, at, m)));
             }
             let walked = Walked {
@@ -163,7 +165,7 @@ impl HashFtl {
                 }
                 Carried::Lost => return Step::Done(false),
                 Carried::Unreadable => continue,
-                Carried::Here { first_record, used_bytes } => (first_record, used_bytes),
+                Carried::Here { first_record, used_bytes, .. } => (first_record, used_bytes),
             };
             let end = (log_addr.0 + u64::from(total) - page.0 * page_bytes).min(page_bytes) as u32;
             // What does not count any more is written over.

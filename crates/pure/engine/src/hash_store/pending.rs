@@ -72,6 +72,7 @@ impl HashStore {
         }
         self.lengthen(addr);
         let p = &mut self.pending;
+        debug_assert!(p.len < FULL && !addr.is_none(), "a full window turns over at once");
         p.entries[p.len] = (place, addr);
         p.len += 1;
         p.bytes += u64::from(bytes);

@@ -2,7 +2,7 @@
 
 use super::subject;
 use saker_engine::GroupOp::{Delete, Store};
-use saker_engine::{Condition, Context, Engine, EngineKind, Groups, KeyCost, KvError};
+use saker_engine::{Capability, Condition, Context, Engine, EngineKind, Groups, KeyCost, KvError};
 use saker_engine_suite::groups::entry;
 use saker_engine_suite::layout::{Answered, Payload};
 use saker_engine_suite::{Bench, OWNER, Setup};
@@ -20,7 +20,8 @@ const WHOLE: [EngineKind; 3] = [EngineKind::HASH_STORE, EngineKind::LSM, EngineK
 #[test]
 fn engines_with_a_log_have_whole_groups() {
     for kind in EngineKind::ALL.iter().copied() {
-        assert_eq!(small(kind).store.group_bytes_max() > 0, WHOLE.contains(&kind), "{}", kind.name());
+        assert_eq!(small(kind).has(Capability::Groups), WHOLE.contains(&kind), "{}", kind.name());
+        assert!(small(kind).has(Capability::Transactions), "{}", kind.name());
     }
 }
 

@@ -66,10 +66,11 @@ pub struct Bench<S: Ordered> {
     /// Whether somebody else's I/O is on its way whenever there is background work.
     pub is_shared: bool,
     events: u64,
+    checked_at: u64,
 }
 
-/// Of the events one in so many is followed by a look at all that the store remembers.
-const CHECKED_EVERY: u64 = 31;
+/// Events between two looks at all that the store remembers, which take the longer the more pairs it has.
+const EVENTS_MIN: u64 = 31;
 
 /// What a check lists from a key in the middle: more than a block of a table has. The whole rest would take the square of
 /// the pairs.
@@ -97,6 +98,7 @@ impl<S: Ordered> Bench<S> {
             digests: true,
             is_shared: false,
             events: 0,
+            checked_at: 0,
         }
     }
 
@@ -105,13 +107,14 @@ impl<S: Ordered> Bench<S> {
             watch(self, &self.model);
         }
         self.events += 1;
-        if self.events.is_multiple_of(CHECKED_EVERY) {
+        if self.events >= self.checked_at + EVENTS_MIN.max(self.store.stats().pairs / 16) {
             self.assert_sound();
         }
     }
 
     /// Asserts that what the store remembers agrees with itself.
     pub fn assert_sound(&mut self) {
+        self.checked_at = self.events;
         let checked = self.store.check(&self.flash.view(OWNER, Class::Foreground));
         checked.unwrap_or_else(|e| panic!("after {} events: {e}", self.events));
     }

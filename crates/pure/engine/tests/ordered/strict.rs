@@ -8,8 +8,8 @@ use crate::ordered::layout::{Answered, Payload};
 use saker_engine::{Background, Condition, Context, Job};
 use saker_flash::{FaultPlan, NamespaceSegments};
 use saker_segment_store::{
-    Geometry, Page, PageAddr, PageBuffer, PowerHistory, Reads, SegmentId, SegmentStore, SegmentView, SlotId,
-    Step, Tag,
+    Geometry, Order, Page, PageAddr, PageBuffer, PowerHistory, Reads, SegmentId, SegmentStore, SegmentView,
+    SlotId, Step, Tag,
 };
 use saker_sim::{Class, Free, Seed};
 
@@ -47,8 +47,8 @@ impl SegmentStore for Strict<'_> {
     fn quota_segments(&self) -> u32 {
         self.view.quota_segments()
     }
-    fn program(&mut self, at: PageAddr, slot: SlotId) -> Tag {
-        self.view.program(at, slot)
+    fn program(&mut self, at: PageAddr, slot: SlotId, order: Order) -> Tag {
+        self.view.program(at, slot, order)
     }
     fn erase(&mut self, segment: SegmentId) -> Tag {
         self.view.erase(segment)

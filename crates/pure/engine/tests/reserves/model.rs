@@ -140,6 +140,19 @@ impl Segments {
         Self { free, ..Self::default() }
     }
 
+    /// All of it in a number: there are millions to be told apart.
+    fn packed(&self) -> u128 {
+        assert!(
+            self.free < 1 << 16 && self.owed < 1 << 16 && self.phase.iter().all(|phase| *phase < 16),
+            "{self:?}"
+        );
+        let phases = self.phase.iter().fold(0, |bits, phase| bits << 4 | u128::from(*phase));
+        let rooms = self.has_room.iter().fold(phases, |bits, room| bits << 1 | u128::from(*room));
+        let counts = [(16, u128::from(self.free)), (16, u128::from(self.owed)), (8, u128::from(self.due))];
+        let counted = counts.iter().fold(rooms, |bits, (width, count)| bits << width | count);
+        counted << 2 | self.failure as u128
+    }
+
     /// What activities hold of their claims.
     fn held(&self, rows: &[Row]) -> Vec<u32> {
         let of = |(row, phase): (&Row, &u8)| {
@@ -243,16 +256,39 @@ impl Segments {
     }
 }
 
+/// States by number, and which states background work makes of each.
+#[derive(Default)]
+pub struct Graph {
+    numbers: BTreeMap<u128, usize>,
+    states: Vec<Segments>,
+    next: Vec<Vec<usize>>,
+}
+
+impl Graph {
+    /// The number of a state: a new one if it was not met before.
+    pub fn number(&mut self, state: Segments) -> usize {
+        *self.numbers.entry(state.packed()).or_insert_with(|| {
+            self.states.push(state);
+            self.next.push(Vec::new());
+            self.states.len() - 1
+        })
+    }
+
+    /// Background work makes each of those of a state.
+    pub fn leads(&mut self, from: Segments, to: impl IntoIterator<Item = Segments>) {
+        let next = to.into_iter().map(|state| self.number(state)).collect();
+        let from = self.number(from);
+        self.next[from] = next;
+    }
+}
+
 /// Explores the segments of a table: all faults, and the number of states.
 pub fn segments(rows: &[Row], free: u32) -> (BTreeSet<Fault>, usize) {
     let store = rows.iter().max_by_key(|r| r.rank).expect("a table has rows");
-    let mut faults = BTreeSet::new();
-    let mut graph: BTreeMap<Segments, Vec<Segments>> = BTreeMap::new();
-    let mut open = vec![Segments::of(free)];
-    while let Some(state) = open.pop() {
-        if graph.contains_key(&state) {
-            continue;
-        }
+    let (mut faults, mut graph, mut n) = (BTreeSet::new(), Graph::default(), 0);
+    graph.number(Segments::of(free));
+    while let Some(state) = graph.states.get(n).copied() {
+        n += 1;
         let (above, below) = (state.above(rows), state.below(rows, store.leaves));
         let held = state.held(rows);
         for (by, next) in above.iter().chain(&below).filter(|(_, next)| next.free < state.free) {
@@ -261,38 +297,36 @@ pub fn segments(rows: &[Row], free: u32) -> (BTreeSet<Fault>, usize) {
         if below.is_empty() && state.free <= store.leaves {
             faults.insert(Fault::Deadlock(format!("{state:?}")));
         }
-        open.extend(above.into_iter().map(|(_, next)| next).chain(state.failed(rows)));
-        let below: Vec<_> = below.into_iter().map(|(_, next)| next).collect();
-        open.extend(&below);
-        graph.insert(state, below);
+        for next in above.into_iter().map(|(_, next)| next).chain(state.failed(rows)) {
+            graph.number(next);
+        }
+        graph.leads(state, below.into_iter().map(|(_, next)| next));
     }
     faults.extend(endless(&graph, store.leaves));
-    let states = graph.len();
-    (faults, states)
+    (faults, n)
 }
 
 /// A circle of background work while a store waits: what is left when all states are taken away from which none goes out.
-pub fn endless(graph: &BTreeMap<Segments, Vec<Segments>>, store_leaves: u32) -> Option<Fault> {
-    let mut leads_here: BTreeMap<&Segments, Vec<&Segments>> = BTreeMap::new();
-    let mut open: BTreeMap<&Segments, usize> = BTreeMap::new();
-    for (state, next) in graph.iter().filter(|(s, _)| s.free <= store_leaves) {
-        open.insert(state, next.len());
-        next.iter().for_each(|n| leads_here.entry(n).or_default().push(state));
+pub fn endless(graph: &Graph, store_leaves: u32) -> Option<Fault> {
+    let waits = |n: usize| graph.states[n].free <= store_leaves;
+    let mut open: Vec<usize> = graph.next.iter().map(Vec::len).collect();
+    let mut leads_here = vec![Vec::new(); open.len()];
+    for n in (0..open.len()).filter(|n| waits(*n)) {
+        graph.next[n].iter().for_each(|next| leads_here[*next].push(n));
     }
-    let served = graph.keys().filter(|s| s.free > store_leaves);
-    let mut done: Vec<&Segments> =
-        served.chain(open.iter().filter(|(_, n)| **n == 0).map(|(s, _)| *s)).collect();
-    while let Some(state) = done.pop() {
-        open.remove(state);
-        for before in leads_here.remove(state).into_iter().flatten() {
-            let Some(left) = open.get_mut(before) else { continue };
-            *left -= 1;
-            if *left == 0 {
+    let mut is_done: Vec<bool> = (0..open.len()).map(|n| !waits(n) || open[n] == 0).collect();
+    let mut done: Vec<usize> = (0..open.len()).filter(|n| is_done[*n]).collect();
+    while let Some(n) = done.pop() {
+        for before in std::mem::take(&mut leads_here[n]) {
+            open[before] -= 1;
+            if open[before] == 0 && !is_done[before] {
+                is_done[before] = true;
                 done.push(before);
             }
         }
     }
-    open.keys().next().map(|s| Fault::Endless(format!("{s:?}")))
+    let left = (0..open.len()).filter(|n| !is_done[*n]).map(|n| graph.states[n]).min();
+    left.map(|state| Fault::Endless(format!("{state:?}")))
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

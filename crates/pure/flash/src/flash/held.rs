@@ -197,6 +197,9 @@ impl Flash {
     /// What is held of an owner is not needed any more; its slots are given back elsewhere, its segments erased.
     pub(super) fn drop_held(&mut self, dropped: u16) {
         let outstanding = &mut self.outstanding;
+        for tag in self.ordered.drop_all(dropped) {
+            outstanding.remove(&tag);
+        }
         self.held.jobs.retain(|job| match job {
             JobKind::Program { tag, owner, .. } | JobKind::Erase { tag, owner, .. } if *owner == dropped => {
                 outstanding.remove(tag);

@@ -113,6 +113,9 @@ impl Flash {
     pub(super) fn complete(&mut self, owner: u16, tag: Tag, io: Io, result: Result<(), CellError>) {
         self.outstanding.remove(&tag);
         self.completions.push_back((owner, Completion { tag, io, result }));
+        if self.ordered.ended(owner, tag) {
+            self.begin_waiting();
+        }
         if self.page_buffer.free_slots() < usize::from(self.page_buffer.slots()) / 4
             && self.page_buffer.cooling() > 0
         {

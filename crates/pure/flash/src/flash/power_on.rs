@@ -12,6 +12,7 @@
 
 use super::held::Held;
 use super::jobs::Jobs;
+use super::ordered::Ordered;
 use super::reads::ReadPins;
 use super::{Flash, FlashStats};
 use crate::ftl::Superblocks;
@@ -50,6 +51,7 @@ impl Flash {
             completions: VecDeque::new(),
             jobs: Jobs::default(),
             held: Held::default(),
+            ordered: Ordered::default(),
             reads: ReadPins::default(),
             programmed: vec![0; shape.geometry.segments as usize * shape.luns as usize],
             powered: true,

@@ -211,7 +211,9 @@ mod tests {
     use super::*;
     use crate::nand::{Shape, Timings};
     use crate::{FaultPlan, MemCells};
-    use saker_segment_store::{Geometry, Page, PageBuffer, PageHeader, SegmentId, SegmentStore, Stream};
+    use saker_segment_store::{
+        Geometry, Order, Page, PageBuffer, PageHeader, SegmentId, SegmentStore, Stream,
+    };
 
     fn pages(pages: &[u64]) -> Vec<PageAddr> {
         pages.iter().copied().map(PageAddr).collect()
@@ -302,7 +304,7 @@ mod tests {
         view.page_buffer_mut().data_mut(slot).fill(byte);
         view.page_buffer_mut().publish(slot, 512);
         view.page_buffer_mut().seal(slot, false);
-        view.program(AT, slot);
+        view.program(AT, slot, Order::Any);
         run(flash);
         flash.page_buffer.release(slot);
     }

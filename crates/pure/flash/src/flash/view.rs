@@ -2,11 +2,12 @@
 
 use super::Flash;
 use super::jobs::JobKind;
+use super::ordered::Program;
 use crate::nand::timing::Work;
 use crate::nand::{Cell, Cells};
 use saker_segment_store::{
-    CellError, Geometry, Io, Page, PageAddr, PageBuffer, PowerHistory, SegmentId, SegmentStore, SegmentView,
-    SlotId, Tag,
+    CellError, Geometry, Io, Order, Page, PageAddr, PageBuffer, PowerHistory, SegmentId, SegmentStore,
+    SegmentView, SlotId, Tag,
 };
 use saker_sim::Class;
 
@@ -79,7 +80,7 @@ impl SegmentStore for NamespaceSegments<'_> {
         self.flash.pool.quota(self.owner)
     }
 
-    fn program(&mut self, at: PageAddr, slot: SlotId) -> Tag {
+    fn program(&mut self, at: PageAddr, slot: SlotId, order: Order) -> Tag {
         let flash = &mut *self.flash;
         let (tag, owner) = (flash.tag(), self.owner);
         if !flash.count_operation() {
@@ -87,8 +88,7 @@ impl SegmentStore for NamespaceSegments<'_> {
         }
         flash.check_order(at);
         if flash.model.is_some() {
-            let class = flash.class;
-            flash.start(JobKind::Program { tag, at, slot, owner }, Work::Program(at), class);
+            flash.submit_program(Program { tag, at, slot, owner }, order);
         } else {
             flash.finish(JobKind::Program { tag, at, slot, owner });
         }

@@ -1,7 +1,7 @@
 //! The cells of a flash, wherever they are kept. Those in memory are known by their type, so that calls of them cost nothing;
 //! all others are behind a pointer. So nothing above the cells is compiled once for each way to keep them.
 
-use super::{Cell, Cells, MemCells, Shape};
+use super::{Cell, Cells, Lasting, MemCells, Shape};
 use saker_segment_store::{CellError, PageAddr, PowerHistory, SegmentId};
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -116,6 +116,22 @@ impl Cells for AnyCells {
 
     fn save(&mut self, owner: u16, error_on_delete: bool) -> Result<(), CellError> {
         each!(self, c => c.save(owner, error_on_delete))
+    }
+
+    fn lasting(&self) -> Lasting {
+        each!(self, c => c.lasting())
+    }
+
+    #[inline]
+    fn keeps_counters(&self) -> bool {
+        match self {
+            Self::Memory(_) => false,
+            Self::Other(cells) => cells.keeps_counters(),
+        }
+    }
+
+    fn keep(&mut self, lasting: Lasting) {
+        each!(self, c => c.keep(lasting));
     }
 
     fn tear(&mut self, at: PageAddr) {

@@ -46,6 +46,37 @@ pub enum Cell<'a> {
     Torn,
 }
 
+/// What a device has done in its life.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lasting {
+    /// Commands that read user data.
+    pub reads: u64,
+    /// Bytes that they read.
+    pub bytes_read: u64,
+    /// Commands that wrote user data.
+    pub writes: u64,
+    /// Bytes that they wrote.
+    pub bytes_written: u64,
+    /// Commands that ended because data could not be read, or was not what had been written.
+    pub media_errors: u64,
+    /// I/O commands completed.
+    pub commands: u64,
+    /// Of these, with an error status.
+    pub command_errors: u64,
+    /// Pages programmed.
+    pub pages_programmed: u64,
+    /// Pages read from the array.
+    pub pages_read: u64,
+    /// Segments erased.
+    pub segments_erased: u64,
+    /// Openings to write.
+    pub power_cycles: u64,
+    /// Of these, behind a run that had no orderly end.
+    pub unsafe_shutdowns: u64,
+    /// Whole seconds that the device was open to write, run by run.
+    pub power_on_seconds: u64,
+}
+
 /// Keeps cells. Rules (erase before program, order) are enforced by the flash above, not here.
 pub trait Cells: Any + Debug + Send {
     /// The shape.
@@ -124,6 +155,19 @@ pub trait Cells: Any + Debug + Send {
     /// Whether pages that a crash tore are not known to be torn: after a cut, every page must then be checked.
     fn tears_are_hidden(&self) -> bool {
         false
+    }
+    /// What was done in the device's life, as far as it is kept with the cells, this run's [`Cells::keep`] included.
+    fn lasting(&self) -> Lasting {
+        Lasting { power_cycles: 1, ..Lasting::default() }
+    }
+    /// Whether [`Cells::keep`] does anything.
+    fn keeps_counters(&self) -> bool {
+        false
+    }
+    /// Keeps what was done in the device's life by now. How the device was opened and for how long the cells know themselves. Nobody
+    /// relies on it: it is on the medium a while later, at the end of the run for certain.
+    fn keep(&mut self, lasting: Lasting) {
+        let _ = lasting;
     }
     /// Bytes of flash in use: programmed pages, out-of-band part included.
     fn bytes_in_use(&self) -> u64;

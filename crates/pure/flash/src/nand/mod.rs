@@ -7,7 +7,7 @@ pub mod memory;
 pub mod timing;
 
 pub use any::AnyCells;
-pub use cells::{Cell, Cells, Shape};
+pub use cells::{Cell, Cells, Lasting, Shape};
 pub use fault::{FaultPlan, Faults, PowerCut};
 pub use memory::MemCells;
 pub use timing::{FourParameter, NandModel, TimingModel, Timings};

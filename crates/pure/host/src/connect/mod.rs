@@ -1,6 +1,7 @@
 //! Enabling a controller and what goes over its admin queue.
 
 mod admin;
+mod counters;
 mod enable;
 mod features;
 mod identify;

@@ -25,4 +25,4 @@ pub use saker_long_keys::{
 };
 pub use scan::{ScanCursor, ScanOptions, ScanOrder};
 pub use store::KvStoreClient;
-pub use transaction_set::{Require, TransactionSet, Versioned};
+pub use transaction_set::{Require, TransactionSet, Versioned, bounds};

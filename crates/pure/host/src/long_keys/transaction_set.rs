@@ -1,11 +1,24 @@
 //! What an optimistic transaction has read, requires and writes.
 
+use saker_long_keys::MARK;
+use saker_nvme::Key;
 use saker_nvme::Status;
-use saker_nvme::group::{Ask, Op, PairVersion, ToAsk};
+use saker_nvme::group::{Ask, CountedRange, Op, PairVersion, ToAsk};
 use std::collections::BTreeMap;
 
-use crate::client::TransactionRefused;
+use crate::client::{KeyRange, TransactionRefused};
 use crate::error::{HostError, KvError};
+
+/// Why a range cannot be in a transaction.
+pub(super) const NO_ORDER: &str =
+    "the engine keeps no order of keys, so that nobody can look for new ones in a range";
+/// The same, where pairs are in envelopes.
+pub(super) const LONG: &str = "there are keys of more than 16 bytes, which are in no order";
+/// The first device key behind all envelopes.
+const BEHIND_ENVELOPES: [u8; 2] = [MARK[0], MARK[1] + 1];
+
+/// No key comes before it.
+const LEAST_KEY: [u8; 1] = [0];
 
 /// What a transaction requires of a pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,11 +53,35 @@ pub struct Versioned {
     pub version: PairVersion,
 }
 
+/// From which key on, and before which, the keys of a range are; nothing behind it: up to the last. `None`: there are none.
+///
+/// # Errors
+/// [`HostError::KeyLength`] for a bound of more than 16 bytes.
+pub fn bounds(range: &KeyRange<'_>) -> Result<Option<(Vec<u8>, Vec<u8>)>, HostError> {
+    let from = range.from.max(range.prefix).to_vec();
+    let behind_prefix = match range.prefix.iter().rposition(|byte| *byte != u8::MAX) {
+        Some(last) => {
+            let mut behind = range.prefix[..=last].to_vec();
+            behind[last] += 1;
+            behind
+        }
+        None => Vec::new(),
+    };
+    let to =
+        [range.to.to_vec(), behind_prefix].into_iter().filter(|to| !to.is_empty()).min().unwrap_or_default();
+    match from.len().max(to.len()) {
+        0..=Key::MAX_LEN => Ok((to.is_empty() || from < to).then_some((from, to))),
+        long => Err(HostError::KeyLength(long)),
+    }
+}
+
 /// What a transaction has read, requires and writes; nothing of it is at the device before it is committed.
 #[derive(Clone, Debug, Default)]
 pub struct TransactionSet {
     reads: BTreeMap<Vec<u8>, PairVersion>,
     requires: Vec<(Vec<u8>, Require)>,
+    /// First key, and what is asked of the range that begins with it.
+    ranges: Vec<(Vec<u8>, Vec<u8>)>,
     /// `None`: delete.
     writes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
@@ -59,6 +96,17 @@ impl TransactionSet {
     #[must_use]
     pub fn version(&self, key: &[u8]) -> Option<PairVersion> {
         self.reads.get(key).copied()
+    }
+
+    /// So many keys were found from one on and before another, if that is one.
+    pub fn counted(&mut self, from: &[u8], to: &[u8], count: u32) {
+        let from = if from.is_empty() { &LEAST_KEY[..] } else { from };
+        if self.ranges.is_empty() {
+            // Keys that are in no order could be in any range: there are none.
+            let none = CountedRange { count: 0, to: &BEHIND_ENVELOPES };
+            self.ranges.push((MARK.to_vec(), none.encode()));
+        }
+        self.ranges.push((from.to_vec(), CountedRange { count, to }.encode()));
     }
 
     /// Requires something.
@@ -84,12 +132,14 @@ impl TransactionSet {
 
     /// Whether the device need not be asked: it writes and requires nothing, and one read is as good as a transaction.
     pub(super) fn is_settled(&self) -> bool {
-        self.writes.is_empty() && self.requires.is_empty() && self.reads.len() < 2
+        let looked = self.reads.len() + 2 * self.ranges.len();
+        self.writes.is_empty() && self.requires.is_empty() && looked < 2
     }
 
-    /// The entries: conditions, then writes. A pair that was read and is not there is not deleted.
+    /// The entries: what was read, conditions, writes. A pair that was read and is not there is not deleted.
     pub(super) fn entries(&self) -> Vec<ToAsk<'_>> {
         let reads = self.reads.iter().map(|(key, version)| -> ToAsk<'_> { (Ask::Version, key, &version.0) });
+        let ranges = self.ranges.iter().map(|(from, range)| -> ToAsk<'_> { (Ask::Range, from, range) });
         let requires = self.requires.iter().map(|(key, what)| -> ToAsk<'_> {
             let (ask, rest) = what.ask();
             (ask, key, rest)
@@ -105,15 +155,19 @@ impl TransactionSet {
                 None => (Ask::Op(Op::Delete), key, &[]),
             }
         });
-        reads.chain(requires).chain(writes).collect()
+        reads.chain(ranges).chain(requires).chain(writes).collect()
     }
 
     /// What a refusal means to the user.
     pub(super) fn error(&self, refused: TransactionRefused) -> HostError {
         let entries = self.entries();
         let key = entries.get(refused.place).map(|(_, key, _)| key.to_vec()).unwrap_or_default();
-        let was_read = refused.place < self.reads.len();
+        let was_read = refused.place < self.reads.len() + self.ranges.len();
+        let of_envelopes = refused.place == self.reads.len() && !self.ranges.is_empty();
         match refused.status {
+            status if status.is(Status::PRECONDITION_FAILED) && of_envelopes => {
+                HostError::NoTransactions(LONG)
+            }
             status if status.is(Status::PRECONDITION_FAILED) && was_read => HostError::Conflict { key },
             status if status.is(Status::PRECONDITION_FAILED) => HostError::Unmet { key },
             status => refusal(status, key),
@@ -123,6 +177,9 @@ impl TransactionSet {
 
 /// Of a transaction that was refused for another reason than a condition.
 pub(super) fn refusal(status: Status, key: Vec<u8>) -> HostError {
+    if status.is(Status::NO_RANGES) {
+        return HostError::NoTransactions(NO_ORDER);
+    }
     if status.is(Status::SEVERAL_SHARDS) {
         return HostError::SeveralShards { key };
     }
@@ -131,5 +188,25 @@ pub(super) fn refusal(status: Status, key: Vec<u8>) -> HostError {
             error @ (KvError::NotFound | KvError::ValueLength | KvError::KeyLength | KvError::Damaged),
         ) => HostError::Batch { key, error: Box::new(error.into()) },
         error => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_have_bounds() {
+        let of = |from: &'static [u8], to: &'static [u8], prefix: &'static [u8]| {
+            bounds(&KeyRange { from, to, prefix }).map(|found| found.map(|(from, to)| [from, to].join(&b'|')))
+        };
+        assert_eq!(of(b"", b"", b""), Ok(Some(b"|".to_vec())));
+        assert_eq!(of(b"b", b"", b"a"), Ok(None), "nothing that begins with a is behind b");
+        assert_eq!(of(b"b", b"x", b"bc"), Ok(Some(b"bc|bd".to_vec())));
+        assert_eq!(of(b"bcd", b"bce", b"bc"), Ok(Some(b"bcd|bce".to_vec())));
+        assert_eq!(of(b"", b"", b"a\xFF\xFF"), Ok(Some(b"a\xFF\xFF|b".to_vec())));
+        assert_eq!(of(b"", b"", b"\xFF"), Ok(Some(b"\xFF|".to_vec())));
+        assert_eq!(of(b"c", b"b", b""), Ok(None));
+        assert_eq!(of(&[1; 17], b"", b""), Err(HostError::KeyLength(17)));
     }
 }

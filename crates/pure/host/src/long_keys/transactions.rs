@@ -8,14 +8,17 @@ use std::collections::BTreeSet;
 
 use super::KEY_BYTES_MAX;
 use super::route::{Route, route};
+use super::scan::{ScanOptions, ScanOrder};
 use super::store::KvStoreClient;
-use super::transaction_set::{TransactionSet, Versioned, refusal};
-use crate::client::{TransactionOutcome, WriteBatch};
+use super::transaction_set::{LONG, NO_ORDER, TransactionSet, Versioned, refusal};
+use crate::client::{KeyRange, TransactionOutcome, WriteBatch};
 use crate::driver::Driver;
 use crate::error::HostError;
 
 /// Times that an atomic batch is sent: each time another host has made or deleted a pair that the batch deletes.
 const ATTEMPTS_MAX: u32 = 1000;
+/// Pairs of a range that are read in a command.
+const KEYS_AT_ONCE: usize = 64;
 
 impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// Asks the namespace whether it has transactions, without changing anything.
@@ -50,6 +53,38 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
             }
             Err(refused) => Err(refusal(refused.status, entry.1.to_vec())),
         }
+    }
+
+    /// The pairs of a range with their versions, in the order of their keys, as [`get_versioned`](Self::get_versioned) finds them. What
+    /// another host does meanwhile may be among them or not: who relies on it counts them ([`TransactionSet::counted`]).
+    ///
+    /// # Errors
+    /// [`HostError::NoTransactions`] where keys are in no order, [`HostError::KeyLength`] for bounds of more than 16 bytes; others.
+    pub fn scan_versioned(&mut self, from: &[u8], to: &[u8]) -> Result<Vec<(Vec<u8>, Versioned)>, HostError> {
+        let range = KeyRange { from, to, ..KeyRange::default() };
+        let (mut keys, options) =
+            (Vec::new(), ScanOptions { range, keys_only: true, ..ScanOptions::default() });
+        let order = self.scan(&options, |key, _| {
+            keys.push(key.to_vec());
+            true
+        })?;
+        if order == ScanOrder::Device {
+            return Err(HostError::NoTransactions(NO_ORDER));
+        }
+        if keys.iter().any(|key| key.len() > Key::MAX_LEN) {
+            return Err(HostError::NoTransactions(LONG));
+        }
+        let mut found = Vec::with_capacity(keys.len());
+        for some in keys.chunks(KEYS_AT_ONCE) {
+            let entries: Vec<_> =
+                some.iter().map(|key| -> ToAsk<'_> { (Ask::Op(Op::Retrieve), key, &[]) }).collect();
+            let answers = self.transaction(&entries)?.map_err(|refused| {
+                refusal(refused.status, some.get(refused.place).cloned().unwrap_or_default())
+            })?;
+            let versioned = answers.into_iter().map(|a| Versioned { value: a.value, version: a.version });
+            found.extend(some.iter().cloned().zip(versioned));
+        }
+        Ok(found)
     }
 
     /// Carries a transaction out: all of it or nothing.

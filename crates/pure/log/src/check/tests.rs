@@ -1,6 +1,6 @@
 use super::*;
 use crate::Reserve;
-use saker_segment_store::{Geometry, Page, PageBuffer, PowerHistory, SegmentView, Tag};
+use saker_segment_store::{Geometry, Order, Page, PageBuffer, PowerHistory, SegmentView, Tag};
 
 const GEOMETRY: Geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 4, segments: 6 };
 
@@ -37,7 +37,7 @@ impl SegmentStore for Slow {
     fn quota_segments(&self) -> u32 {
         GEOMETRY.segments
     }
-    fn program(&mut self, _: saker_segment_store::PageAddr, _: SlotId) -> Tag {
+    fn program(&mut self, _: saker_segment_store::PageAddr, _: SlotId, _: Order) -> Tag {
         self.tag.0 += 1;
         self.tag
     }

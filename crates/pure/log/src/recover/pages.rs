@@ -83,6 +83,8 @@ pub enum Carried {
     Unreadable,
     /// Here.
     Here {
+        /// Its sequence number.
+        sequence: u64,
         /// Where the first record starts.
         first_record: u32,
         /// Bytes that count.
@@ -92,7 +94,7 @@ pub enum Carried {
 
 /// Looks at a page that should carry on a record.
 pub fn carried<M: SegmentStore>(log: &Log, m: &M, at: PageAddr) -> Carried {
-    let here = |(first_record, used_bytes)| Carried::Here { first_record, used_bytes };
+    let here = |(sequence, first_record, used_bytes)| Carried::Here { sequence, first_record, used_bytes };
     match page_of(log, m, at) {
         Page::Absent => Carried::Absent,
         Page::Erased | Page::Torn => Carried::Lost,
@@ -100,11 +102,11 @@ pub fn carried<M: SegmentStore>(log: &Log, m: &M, at: PageAddr) -> Carried {
         Page::Resident { oob, .. } => match log.slot_of(at) {
             Some(slot) => {
                 let view = m.page_buffer().view(slot).ok().flatten();
-                view.map_or(Carried::Unreadable, |v| here((v.first_record, v.published)))
+                view.map_or(Carried::Unreadable, |v| here((v.sequence, v.first_record, v.published)))
             }
             None => {
                 let header = PageHeader::decode(oob, at).ok().flatten();
-                header.map_or(Carried::Unreadable, |h| here((h.first_record, h.used_bytes)))
+                header.map_or(Carried::Unreadable, |h| here((h.sequence, h.first_record, h.used_bytes)))
             }
         },
     }

@@ -198,6 +198,11 @@ impl Target {
         self.link.held() - self.link.receiving
     }
 
+    /// Bytes that a command may bring or ask for from now on.
+    pub const fn set_transfer_max(&mut self, bytes: u32) {
+        self.link.limits.transfer_max = bytes;
+    }
+
     /// What commands and answers may take from now on, in bytes; `memory_max` until something else is said. Commands that wait
     /// for no more than that go on. What is held already stays.
     pub fn allow(&mut self, bytes: usize) {

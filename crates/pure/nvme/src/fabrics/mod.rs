@@ -1,10 +1,14 @@
-//! NVMe over Fabrics: Connect, properties, Disconnect, and the discovery log (Base 2.0, chapter 6 and section 5.16.1.23).
+//! NVMe over Fabrics: Connect, authentication, properties, Disconnect, and the discovery log (Base 2.0, chapter 6 and section
+//! 5.16.1.23).
 //!
 //! Every entry has opcode 7Fh and PSDT 01b; the first byte of the NSID field is FCTYPE.
 
+mod auth;
 mod connect;
+pub mod dhchap;
 mod discovery;
 
+pub use auth::{AuthCommand, AuthDirection, PROTOCOL as AUTH_PROTOCOL, auth_required};
 pub use connect::{Connect, ConnectData, InvalidParameter};
 pub use discovery::{DiscoveryEntry, DiscoveryHeader, RECORD_BYTES, adrfam, subtype, trtype};
 
@@ -30,6 +34,10 @@ pub mod fctype {
     pub const CONNECT: u8 = 0x01;
     /// Property Get.
     pub const PROPERTY_GET: u8 = 0x04;
+    /// Authentication Send.
+    pub const AUTH_SEND: u8 = 0x05;
+    /// Authentication Receive.
+    pub const AUTH_RECEIVE: u8 = 0x06;
     /// Disconnect.
     pub const DISCONNECT: u8 = 0x08;
 }
@@ -67,6 +75,8 @@ pub enum FabricsCommand {
         /// The value.
         value: u64,
     },
+    /// Carries a message of authentication.
+    Authenticate(AuthCommand),
     /// Ends an I/O queue.
     Disconnect,
 }
@@ -84,7 +94,8 @@ impl FabricsCommand {
     /// Decodes an entry with [`OPCODE`].
     ///
     /// # Errors
-    /// 01h for an unknown type; 02h for fused commands, PRPs, and a property size that does not exist.
+    /// 01h for an unknown type; 02h for fused commands, PRPs, a property size that does not exist, and an unknown
+    /// protocol of authentication.
     pub fn decode(sqe: &Sqe) -> Result<Self, Status> {
         let command = match sqe.fctype() {
             fctype::CONNECT => Self::Connect(Connect::decode(sqe)),
@@ -95,6 +106,8 @@ impl FabricsCommand {
                 let value = u64::from(sqe.cdw12.get()) | u64::from(sqe.cdw13.get()) << 32;
                 Self::PropertySet { offset: sqe.cdw11.get(), wide: property_is_wide(sqe)?, value }
             }
+            fctype::AUTH_SEND => Self::Authenticate(AuthCommand::decode(sqe, AuthDirection::Send)?),
+            fctype::AUTH_RECEIVE => Self::Authenticate(AuthCommand::decode(sqe, AuthDirection::Receive)?),
             fctype::DISCONNECT => Self::Disconnect,
             _ => return Err(Status::INVALID_OPCODE),
         };

@@ -46,7 +46,9 @@ pub use mode::GroupMode;
 pub use pack::{Packer, Refused};
 pub use pairs::{PairList, pairs_of};
 pub use parse::{Entry, Malformed, Reason, parse, parse_mut};
-pub use transaction::{Ask, Asked, PairVersion, ToAsk, VERSION_BYTES, pack_transaction, parse_transaction};
+pub use transaction::{
+    Ask, Asked, CountedRange, PairVersion, ToAsk, VERSION_BYTES, pack_transaction, parse_transaction,
+};
 pub use transaction_results::{
     TransactionResult, read_transaction_results, result_bytes, write_transaction_results,
 };

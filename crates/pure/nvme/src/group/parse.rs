@@ -33,6 +33,8 @@ pub enum Reason {
     Type,
     /// A version of another length.
     Version,
+    /// A range that is too short, or ends with what cannot be a key.
+    Range,
 }
 
 /// A payload that is refused.

@@ -9,6 +9,7 @@
 //! | 17 | there is such a pair | key length u32, key |
 //! | 18 | the pair has that version, or of 24 zeros: is not there | key length u32, key, 24 as u32, version |
 //! | 19 | the pair has that value | key length u32, key, value length u32, value |
+//! | 20 | that many keys are in a range that begins with the key | key length u32, key, length u32, range: see [`CountedRange`] |
 //!
 //! Conditions and reads may name any key, also one that the transaction writes: they see the pairs as they were before it.
 //! At most one entry writes a key.
@@ -19,6 +20,7 @@ use super::layout::{Form, KEY_BYTES_MAX, LENGTH_BYTES, Op, padded};
 use super::pack::{put, put_counted};
 use super::parse::{Malformed, Reason, count, number, padded_bytes, wrong};
 use super::{COUNT_BYTES, Refused};
+use crate::Key;
 
 /// Bytes of a version.
 pub const VERSION_BYTES: usize = 24;
@@ -68,6 +70,8 @@ pub enum Ask {
     Version,
     /// The pair has that value.
     Value,
+    /// So many keys are in a range, of engines that keep keys in the order of their bytes.
+    Range,
 }
 
 impl Ask {
@@ -80,6 +84,7 @@ impl Ask {
             Self::Present => 17,
             Self::Version => 18,
             Self::Value => 19,
+            Self::Range => 20,
         }
     }
 
@@ -92,6 +97,7 @@ impl Ask {
             (None, 17) => Some(Self::Present),
             (None, 18) => Some(Self::Version),
             (None, 19) => Some(Self::Value),
+            (None, 20) => Some(Self::Range),
             _ => None,
         }
     }
@@ -99,7 +105,7 @@ impl Ask {
     /// Whether something follows the key.
     #[must_use]
     pub const fn has_value(self) -> bool {
-        matches!(self, Self::Op(Op::Store) | Self::Version | Self::Value)
+        matches!(self, Self::Op(Op::Store) | Self::Version | Self::Value | Self::Range)
     }
 
     /// Whether it changes what is stored.
@@ -161,8 +167,37 @@ fn asked_at(form: Form, payload: &[u8], at: usize) -> Result<(Asked, usize), Mal
     if ask == Ask::Version && value_bytes != VERSION_BYTES {
         return Err(wrong(end, Reason::Version));
     }
-    let (value, end) = padded_bytes(payload, end, value_bytes)?;
-    Ok((Asked { ask, key, value }, end))
+    let (value, value_end) = padded_bytes(payload, end, value_bytes)?;
+    let rest = payload.get(value.start as usize..value.end as usize).unwrap_or_default();
+    if ask == Ask::Range && CountedRange::decode(rest).is_none() {
+        return Err(wrong(end, Reason::Range));
+    }
+    Ok((Asked { ask, key, value }, value_end))
+}
+
+/// What stands behind the first key of a range: how many keys are in it (4 bytes, little-endian), and the first key behind it, of
+/// at most 16 bytes; none: it goes up to the last key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountedRange<'a> {
+    /// Keys.
+    pub count: u32,
+    /// The first key behind it.
+    pub to: &'a [u8],
+}
+
+impl<'a> CountedRange<'a> {
+    /// Reads it; `None` for bytes that are none.
+    #[must_use]
+    pub fn decode(bytes: &'a [u8]) -> Option<Self> {
+        let (count, to) = bytes.split_first_chunk()?;
+        (to.len() <= Key::MAX_LEN).then_some(Self { count: u32::from_le_bytes(*count), to })
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        [&self.count.to_le_bytes()[..], self.to].concat()
+    }
 }
 
 /// An entry to be packed: what it asks for, its key, and what follows the key.

@@ -5,6 +5,7 @@
 //! address. `docs/vendor-commands.md` has every field; a test holds it and [`COMMANDS`] together.
 
 mod capabilities;
+mod counters;
 mod fragment;
 mod hybrid;
 mod indirect;
@@ -17,6 +18,10 @@ mod settings;
 mod write_stalls;
 
 pub use capabilities::{Capabilities, Methods};
+pub use counters::{
+    CommandClass, Counter, CounterEntry, CounterKind, CounterOf, CountersHead, LATENCY_BUCKETS,
+    asks_for_counters, command_name, latency_bucket, status_detail, status_of,
+};
 pub use fragment::{Fragment, TRANSFER_BYTES, parts_sum};
 pub use hybrid::{HYBRID_PAGE_BYTES, HybridStore, store_hybrid, tail, tail_commands};
 pub use indirect::{INDIRECT_KEY_BYTES_MIN, IndirectCommand, IndirectOp, is_indirect};
@@ -36,6 +41,9 @@ pub const LID_SETTINGS: u8 = 0xC1;
 
 /// Log page identifier of [`WriteStallsHead`].
 pub const LID_WRITE_STALLS: u8 = 0xC2;
+
+/// Log page identifier of [`CountersHead`].
+pub const LID_COUNTERS: u8 = 0xC3;
 
 /// Feature identifier of [`SetSetting`].
 pub const FID_SETTING: u8 = 0xC0;

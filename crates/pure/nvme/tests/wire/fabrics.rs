@@ -37,7 +37,7 @@ fn refusals() {
     sqe.cdw10.set(2);
     assert_eq!(FabricsCommand::decode(&sqe), Err(Status::INVALID_FIELD));
     assert_eq!(FabricsCommand::decode(&Sqe::new(0x7F, 4)), Err(Status::INVALID_FIELD), "PRPs");
-    for unknown in [0x02, 0x03, 0x05, 0x06, 0x07, 0x09, 0xFF] {
+    for unknown in [0x02, 0x03, 0x07, 0x09, 0xFF] {
         let mut sqe = fabrics::disconnect();
         sqe.nsid.set(unknown);
         assert_eq!(FabricsCommand::decode(&sqe), Err(Status::INVALID_OPCODE));
@@ -108,6 +108,10 @@ proptest! {
             Ok(FabricsCommand::PropertySet { offset, wide, value }) => {
                 let again = fabrics::property_set(offset, wide, value);
                 prop_assert_eq!(FabricsCommand::decode(&again), FabricsCommand::decode(&sqe));
+            }
+            Ok(FabricsCommand::Authenticate(command)) => {
+                let again = FabricsCommand::decode(&command.encode());
+                prop_assert_eq!(again, Ok(FabricsCommand::Authenticate(command)));
             }
             Ok(FabricsCommand::Disconnect) => prop_assert_eq!(sqe.fctype(), 8),
             Err(status) => prop_assert!(status == Status::INVALID_OPCODE || status == Status::INVALID_FIELD),

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod admin;
+mod dhchap;
 mod entries;
 mod fabrics;
 mod features;

@@ -1,6 +1,10 @@
-//! Log pages C0h to C2h and feature C0h: their fields, bits and numbers stand in the document as in the code, and no others.
+//! Log pages C0h to C3h and feature C0h: their fields, bits and numbers stand in the document as in the code, and no others.
 
 use saker_nvme::admin::opcode::SET_FEATURES;
+use saker_nvme::vendor_specific::{
+    COMMANDS, CommandClass, Counter, CounterEntry, CounterKind, CounterOf, CountersHead, LATENCY_BUCKETS,
+    LID_COUNTERS, command_name, latency_bucket,
+};
 use saker_nvme::vendor_specific::{Capabilities, FID_SETTING, LID_CAPABILITIES, LID_SETTINGS, Methods};
 use saker_nvme::vendor_specific::{
     LID_WRITE_STALLS, SetSetting, SettingEntry, SettingPhase, SettingsHead, WriteStallEntry, WriteStallSum,
@@ -105,6 +109,78 @@ fn the_page_of_write_stalls() {
     let entry = fields(text, "| bytes of an entry | field |");
     assert_eq!(places(&entry), places!(WriteStallEntry, state cause reserved_2 begin nanos writes));
     listed(&entry, 0, &states[1..].iter().map(named).collect::<Vec<_>>().join(", "));
+}
+
+#[test]
+fn the_page_of_counters() {
+    let text = section(&format!("Counters (log page {LID_COUNTERS:X}h)"));
+    let head = fields(text, "| bytes | field |");
+    let coded = places!(CountersHead, signature version reserved_6 count entry_bytes reserved_16);
+    assert_eq!(places(&head), coded);
+    let signature = String::from_utf8(CountersHead::SIGNATURE.to_vec()).unwrap();
+    listed(&head, 0, &format!("\"{signature}\""));
+    listed(&head, 4, &format!("version of the layout: {}", CountersHead::VERSION));
+    listed(&head, 12, &format!("bytes of an entry: {}", size_of::<CounterEntry>()));
+    let entry = fields(text, "| bytes of an entry | field |");
+    let coded = places!(CounterEntry, name kind class opcode detail reserved_46 nsid reserved_52 value);
+    assert_eq!(places(&entry), coded);
+    let kinds = CounterKind::ALL.map(|kind| format!("{} {}", kind as u8, kind.name()));
+    listed(&entry, 40, &kinds.join(", "));
+    let classes = CommandClass::ALL.map(|class| format!("{} {}", class as u8, class.name()));
+    assert!(entry[2].2.contains(&classes.join(", ")), "{}", entry[2].2);
+    assert!(entry[3].2.contains(&format!("{:X}h: all opcodes", CounterEntry::OTHER)));
+    assert!(text.contains(&format!("bucket {} has all\nothers", LATENCY_BUCKETS - 1)));
+}
+
+#[test]
+fn counters_on_the_wire() {
+    let of = CounterOf::Command { class: CommandClass::Admin, opcode: 0x0102, detail: 0x0304 };
+    let (name, kind) = (std::borrow::Cow::Borrowed("commands"), CounterKind::Lasting);
+    let counter = Counter { name, kind, of, nsid: 0x1112_1314, value: 0x2122_2324_2526_2728 };
+    let mut expected = [0; 96];
+    expected[..16].copy_from_slice(&[b'S', b'K', b'R', b'N', 1, 0, 0, 0, 1, 0, 0, 0, 64, 0, 0, 0]);
+    expected[32..40].copy_from_slice(b"commands");
+    expected[72..78].copy_from_slice(&[2, 3, 2, 1, 4, 3]);
+    expected[80..84].copy_from_slice(&[0x14, 0x13, 0x12, 0x11]);
+    expected[88..96].copy_from_slice(&[0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21]);
+    let page = Counter::page(std::slice::from_ref(&counter));
+    assert_eq!(page, expected);
+    assert_eq!(Counter::of_page(&page), Some(vec![counter]));
+    assert_eq!(Counter::of_page(&page[..95]), Some(Vec::new()), "an entry that is not there as a whole");
+    for (at, byte) in [(0, b'X'), (4, 2), (12, 63)] {
+        let mut other = expected;
+        other[at] = byte;
+        assert_eq!(Counter::of_page(&other), None, "byte {at}");
+    }
+    for (at, byte) in [(72, 4), (73, 5)] {
+        let mut later = expected;
+        later[at] = byte;
+        assert_eq!(Counter::of_page(&later), Some(Vec::new()), "byte {at}");
+    }
+}
+
+#[test]
+fn latencies_fall_into_buckets_that_double() {
+    let at = |nanos| latency_bucket(nanos);
+    assert_eq!([at(0), at(999), at(1_000), at(1_999), at(2_000), at(1_000_000)], [0, 0, 1, 1, 2, 10]);
+    assert_eq!([at(8_388_607_999), at(8_388_608_000), at(u64::MAX)], [23, 24, 24]);
+}
+
+#[test]
+fn every_command_has_a_name() {
+    use saker_nvme::{admin, fabrics, kv, nvm};
+    let vendor = COMMANDS.iter().map(|(opcode, name, _)| (CommandClass::Kv, *opcode, *name));
+    let others = [
+        (CommandClass::Kv, kv::opcode::EXIST, "Exist"),
+        (CommandClass::Nvm, nvm::opcode::VERIFY, "Verify"),
+        (CommandClass::Admin, admin::opcode::KEEP_ALIVE, "Keep Alive"),
+        (CommandClass::Fabrics, fabrics::fctype::CONNECT, "Connect"),
+    ];
+    for (class, opcode, name) in vendor.chain(others) {
+        assert_eq!(command_name(class, opcode.into()), Some(name));
+    }
+    assert_eq!(command_name(CommandClass::Admin, CounterEntry::OTHER), None);
+    assert_eq!(command_name(CommandClass::Nvm, 0xC0), None);
 }
 
 #[test]

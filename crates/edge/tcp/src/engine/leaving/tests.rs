@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use saker_nvme::kv::{self, StoreOptions};
 use saker_nvme::{Key, Sqe};
-use saker_target::{Answer, Hosts, IoCommand, Kind, Subsystem, SubsystemConfig};
+use saker_sim::Instant;
+use saker_target::{Answer, Hosts, IoCommand, Kind, Policies, Subsystem, SubsystemConfig};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::super::{Engine, Flight, Peer, Purpose, entry};
+use super::super::{Engine, Flight, Peer, Purpose, Watch, entry};
+use crate::authenticator::Authenticator;
 use crate::config::Served;
 use crate::connection::messages::Reply;
 use crate::memory::Memory;
@@ -34,11 +36,20 @@ fn rig() -> Rig {
         volatile_write_cache: false,
         vendor: None,
         hosts: Hosts::Any,
+        policies: Policies::default(),
         portals: Vec::new(),
         kind: Kind::Nvm,
         controllers_max: 1,
+        remote_ports: Default::default(),
     };
-    let engine = Engine::new(Subsystem::new(config).expect("names that fit"), Some(local), false);
+    let ways = (Authenticator::start().expect("a thread"), unbounded_channel().0.downgrade());
+    let engine = Engine::new(
+        Subsystem::new(config).expect("names that fit"),
+        Some(local),
+        false,
+        ways,
+        Watch::new(Arc::default(), None),
+    );
     Rig { engine, memory: Memory::new(64 << 20, 10), replies: Vec::new() }
 }
 
@@ -66,7 +77,10 @@ impl Rig {
 
     fn ask(&mut self, id: u64, token: u16, command: IoCommand) {
         let entry = entry(&Sqe::new(command.sqe.opcode, 1));
-        self.engine.enqueue(Flight { connection: id, token, purpose: Purpose::Io, entry }, command);
+        self.engine.enqueue(
+            Flight { connection: id, token, purpose: Purpose::Io, entry, asked: Instant::ZERO },
+            command,
+        );
     }
 
     fn lose(&mut self, id: u64) {

@@ -1,7 +1,7 @@
 //! The pairs of a namespace as a transaction sees them: long keys are in envelopes, which change once by all that it writes in them.
 
 use crate::long_keys::{DeviceKey, Envelope, look};
-use saker_engine::transaction::{State, Write, write_all};
+use saker_engine::transaction::{State, Write, count_keys, write_all};
 use saker_engine::{AnyEngine, Context, Engine, Groups, KvError, NotDone, PairVersion};
 use saker_long_keys::{NarrowDigest, device_key};
 use saker_nvme::Key;
@@ -96,6 +96,10 @@ impl<M: SegmentStore, W: Meter> State for Keys<'_, M, W> {
         let mut value = Vec::new();
         let step = self.store.retrieve(key, &mut value, &mut Context::new(self.m, self.w));
         step.map(|length| length.map(|_| value))
+    }
+
+    fn count(&mut self, from: &[u8], to: Option<&[u8]>, most: u32) -> Step<Result<u32, KvError>> {
+        count_keys(from, to, most, self.store, &mut Context::new(self.m, self.w))
     }
 
     fn write(&mut self, writes: &[Write<'_>]) -> Step<Result<(), NotDone>> {

@@ -16,8 +16,8 @@ use saker_engine::{
     PairVersion, SourceError, transact,
 };
 use saker_nvme::group::{
-    self, Asked, COUNT_BYTES, Form, GroupCommand, GroupId, Malformed, Op, Reason, TransactionResult,
-    VERSION_BYTES, parse_transaction, result_bytes, write_transaction_results,
+    self, Asked, COUNT_BYTES, CountedRange, Form, GroupCommand, GroupId, Malformed, Op, Reason,
+    TransactionResult, VERSION_BYTES, parse_transaction, result_bytes, write_transaction_results,
 };
 use saker_nvme::{Key, Status};
 use saker_segment_store::{SegmentStore, Step, ready};
@@ -151,7 +151,8 @@ impl GroupRequest {
         let payload = source.staged().map_err(|SourceError| GroupError::Transfer)?;
         let mut entries = Vec::new();
         parse_transaction(form, payload, |e| entries.push(e)).map_err(GroupError::Malformed)?;
-        let too_long = |e: &&Asked| e.key.len() > Key::MAX_LEN && reach.long_keys.is_none();
+        let takes_long = |e: &Asked| reach.long_keys.is_some() && e.ask != group::Ask::Range;
+        let too_long = |e: &&Asked| e.key.len() > Key::MAX_LEN && !takes_long(e);
         if let Some(e) = entries.iter().find(too_long) {
             return Err(GroupError::Malformed(Malformed { at: e.key.start - 4, reason: Reason::KeySize }));
         }
@@ -188,6 +189,10 @@ fn part<'p>(payload: &'p [u8], e: &Asked, life: Life) -> Part<'p> {
         group::Ask::Present => Ask::Present,
         group::Ask::Value => Ask::Value(value),
         group::Ask::Version => Ask::Version(wanted(value, life)),
+        group::Ask::Range => {
+            let range = CountedRange::decode(value).unwrap_or(CountedRange { count: 0, to: &[] });
+            Ask::Range(range.count, (!range.to.is_empty()).then_some(range.to))
+        }
     };
     Part { key: bytes(&e.key), ask }
 }
@@ -238,6 +243,7 @@ fn not_done<M: SegmentStore>(refused: NotDone, m: &M) -> Reply {
             (kv_status(why), 0)
         }
         NotDone::Unsupported(_) => (Status::NO_TRANSACTIONS, 0),
+        NotDone::NoOrder(place) => (Status::NO_RANGES, place),
     };
     Reply { dw0: place, ..Reply::status(status) }
 }

@@ -2,7 +2,7 @@
 //! and their sections changed (Original, section III; Plus, section IV-A).
 
 use super::super::HashFtl;
-use super::super::record::Kind;
+use super::super::record::{HEAD_BYTES, Head, Kind, record_crc};
 use super::super::stats::Cause;
 use super::super::validity::parse::read_page;
 use super::super::walk::Walked;
@@ -87,7 +87,8 @@ impl HashFtl {
         Step::Done(Ok(()))
     }
 
-    /// The records of the window that are needed.
+    /// The records of the window that are needed; of a repair, those on pages that failed, and all of groups: without one of its pages a
+    /// group does not count.
     fn needed_in<M: SegmentStore>(
         &self,
         window: &[PageAddr],
@@ -98,8 +99,9 @@ impl HashFtl {
             return Step::Need(window.to_vec());
         }
         let (mut needed, mut looked) = (Vec::new(), Reads::new());
-        let wanted =
-            |r: &Walked| self.validity.is_valid(r.grain) && (!is_repair || self.is_on_failed_page(r));
+        let wanted = |r: &Walked| {
+            self.validity.is_valid(r.grain) && (!is_repair || r.head.in_group || self.is_on_failed_page(r))
+        };
         for page in window {
             match self.records_in(*page, wanted, &mut looked, m) {
                 Step::Done(Ok(records)) => needed.extend(records),
@@ -184,14 +186,24 @@ impl HashFtl {
         record.resize(bytes as usize, 0);
         let copied = self.range_of(r).copy_to(&self.log, m, 0, &mut record);
         assert_eq!(copied, bytes as usize, "the whole record was seen");
+        if r.head.in_group {
+            leave_group(r.head, &mut record);
+        }
         let writer = self.log.begin(m, Stream::Gc, bytes);
         let grain = writer.log_addr().0 / u64::from(self.config.grain_bytes);
         self.log.put(m, &writer, 0, &record);
-        self.mark(&writer, r.slot, &r.head, m);
+        self.mark(&writer, (0, r.slot), &r.head, m);
         self.log.commit(m, writer);
         self.scratch = record;
         grain
     }
+}
+
+/// A copy counts by itself.
+fn leave_group(head: Head, record: &mut [u8]) {
+    record[..HEAD_BYTES as usize].copy_from_slice(&Head { in_group: false, ..head }.encode());
+    let crc = record_crc(&record[4..head.bytes() as usize]);
+    record[..4].copy_from_slice(&crc.to_le_bytes());
 }
 
 /// What else the next call looks at: the window, and the ends of its records.

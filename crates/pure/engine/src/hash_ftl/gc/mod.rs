@@ -49,6 +49,7 @@ impl HashFtl {
     ) -> Step<Background> {
         self.operation += 1;
         self.log.pump(finished, m);
+        self.ordered = self.ordered.filter(|tag| !self.log.is_safe(*tag, finished));
         if self.collection.as_ref().is_some_and(|c| c.repair.is_none()) && self.log.must_evacuate() {
             // Nothing is erased before failed pages are repaired.
             self.give_up_collection();

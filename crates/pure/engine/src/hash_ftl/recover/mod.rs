@@ -14,6 +14,7 @@
     )
 )]
 
+mod groups;
 mod levels;
 mod settle;
 mod winners;
@@ -66,6 +67,8 @@ pub struct Recovery {
     written: Vec<Option<Box<Written>>>,
     /// Hash indexes that a pair was displaced from.
     passed: Vec<u64>,
+    /// The group whose records are being read, or the last one.
+    group: groups::Group,
     /// The highest level of a table that doubles of which something was found.
     level: u32,
 }
@@ -83,6 +86,7 @@ impl Recovery {
             displaced: Vec::new(),
             written: vec![None; sections],
             passed: Vec::new(),
+            group: groups::Group::default(),
             level: 0,
             phase: Phase::Survey,
             store,
@@ -153,7 +157,16 @@ impl Recovery {
             Ok(records) => records,
             Err(damage) => return Step::Done(Err(damage)),
         };
+        let mut groups = ready!(self.groups_among(&records, m)).into_iter();
         for r in &records {
+            if r.head.kind == Kind::Group {
+                self.group = groups.next().unwrap_or_default();
+            }
+            if r.head.kind == Kind::Group || r.head.in_group && !self.group.covers(r) {
+                self.store.version = self.store.version.max(r.head.version + 1);
+                self.store.validity.found_dead(r.slot, r.grain, r.grains);
+                continue;
+            }
             if let Step::Done(Ok(key)) = self.store.key_at(r.grain, m)
                 && let Some(home) = self.store.probe.home(&key)
                 && self.store.probe.slot(home, 0) != r.slot

@@ -111,18 +111,28 @@ impl HashStore {
             }
         };
         if are_pairs {
-            self.log.commit(m, writer);
+            self.commit_group(source, writer, m);
             self.apply_pairs(answers, w);
             return Step::Done(Ok(()));
         }
         let log_addr = writer.log_addr();
         if self.plan.writes() {
-            self.log.commit(m, writer);
+            self.commit_group(source, writer, m);
         } else {
             self.log.abandon(m, writer);
         }
         self.apply(log_addr, answers, m, w);
         Step::Done(Ok(()))
+    }
+
+    /// Makes a record count: one that is done as a whole only behind all that it may have read.
+    #[inline]
+    fn commit_group<M: SegmentStore, G: GroupSource>(&mut self, source: &G, writer: Writer, m: &mut M) {
+        if source.flags().is_atomic() {
+            self.log.commit_in_order(m, writer);
+        } else {
+            self.log.commit(m, writer);
+        }
     }
 
     /// Whether all members are pairs that will be stored.
@@ -262,7 +272,7 @@ impl HashStore {
         let writer = self.log.begin(m, Stream::User, bytes);
         self.put_record(source, record, &writer, m);
         let log_addr = writer.log_addr();
-        self.log.commit(m, writer);
+        self.commit_group(source, writer, m);
         self.apply(log_addr, answers, m, w);
         Step::Done(Ok(()))
     }

@@ -83,6 +83,7 @@ impl<K: Mixed> Table<K> {
     /// Puts a leaf into all its entries of the directory.
     fn set(&mut self, first: usize, leaf: Leaf) {
         let span = self.span(leaf.depth());
+        debug_assert!(first.is_multiple_of(span), "a leaf begins where its prefix does");
         self.directory[first..first + span].fill(leaf);
     }
 
@@ -103,6 +104,7 @@ impl<K: Mixed> Table<K> {
     // The end of each put: 30 instructions an operation where it is called instead.
     #[inline(always)]
     pub fn insert(&mut self, key: K, addr: RecordAddr) -> Option<RecordAddr> {
+        debug_assert!(!addr.is_none(), "a slot without a place is a gap");
         loop {
             let Some(first) = self.first_at(key) else {
                 self.start(addr.key_bytes());
@@ -115,6 +117,7 @@ impl<K: Mixed> Table<K> {
                 Search::Missing(slot) if !leaf.is_full() => {
                     *slot = Entry { key, addr };
                     leaf.add();
+                    debug_assert!(leaf.len() <= leaf.capacity(), "an entry has a slot of its own");
                     self.len += 1;
                     self.key_bytes += u64::from(addr.key_bytes());
                     return None;
@@ -130,6 +133,7 @@ impl<K: Mixed> Table<K> {
         let first = self.first_at(key)?;
         let leaf = &mut self.directory[first];
         let addr = leaf.remove(self.arena.slots_mut(leaf.extent()), key, key_bytes)?;
+        debug_assert!(self.len > 0 && self.key_bytes >= u64::from(key_bytes), "what is removed was counted");
         self.len -= 1;
         self.key_bytes -= u64::from(key_bytes);
         self.shrink(key, first);
@@ -226,6 +230,7 @@ impl<K: Mixed> Table<K> {
         let old = self.directory[first];
         self.slots -= old.capacity() as u64;
         let (entries, _) = self.mover.part(self.arena.slots(old.extent()), None);
+        debug_assert_eq!(entries, old.len(), "a leaf counts its entries");
         let room = self.room_for(entries + 1, (least, old.depth()), self.slots);
         let room = Room { slots: room.slots.max(slots), ..room };
         let leaf = self.build(old.depth(), (room, is_crowded), (old.extent(), Half::Low, entries));
@@ -236,6 +241,10 @@ impl<K: Mixed> Table<K> {
     /// A leaf of some entries that the mover has found.
     fn build(&mut self, depth: u8, room: (Room, bool), from: (Extent, Half, usize)) -> Leaf {
         let leaf = Leaf::build(&mut self.arena, depth, room, from, &mut self.mover);
+        debug_assert!(
+            leaf.len() == from.2 && leaf.len() < leaf.capacity(),
+            "all go along, and one more has room"
+        );
         self.slots += leaf.capacity() as u64;
         leaf
     }
@@ -252,6 +261,7 @@ impl<K: Mixed> Table<K> {
         self.slots -= old.capacity() as u64;
         let bit = 63 - u32::from(depth);
         let (low, high) = self.mover.part(self.arena.slots(old.extent()), Some(bit));
+        debug_assert_eq!(low + high, old.len(), "each entry goes to one of the two");
         let others = self.slots + (high * self.share() / 100) as u64;
         let room = self.room_for(low + 1, (least, depth + 1), others);
         let lower = self.build(depth + 1, (room, false), (old.extent(), Half::Low, low));
@@ -260,6 +270,7 @@ impl<K: Mixed> Table<K> {
         self.arena.release(old.extent());
         self.set(first, lower);
         self.set(first + self.span(depth + 1), upper);
+        debug_assert_eq!(self.directory.len(), 1 << self.depth, "an entry for each prefix");
     }
 
     /// A leaf that has become nearly empty gives its slots back.

@@ -156,12 +156,22 @@ impl<S: Structure> Store<S> {
         }
         let log_addr = writer.log_addr();
         if plan.writes() {
-            self.log.commit(m, writer);
+            self.commit_group(source, writer, m);
         } else {
             self.log.abandon(m, writer);
         }
         self.apply(plan, &Looked::default(), (log_addr, stamp), answers, m, w);
         Step::Done(Ok(()))
+    }
+
+    /// Makes a record count: one that is done as a whole only behind all that it may have read.
+    #[inline]
+    fn commit_group<M: SegmentStore, G: GroupSource>(&mut self, source: &G, writer: Writer, m: &mut M) {
+        if source.flags().is_atomic() {
+            self.log.commit_in_order(m, writer);
+        } else {
+            self.log.commit(m, writer);
+        }
     }
 
     fn land_in_place<M: SegmentStore, G: GroupSource>(
@@ -277,7 +287,7 @@ impl<S: Structure> Store<S> {
             let (writer, stamp) = self.begin(Stream::User, (0, bytes), m);
             self.put_group(plan, source, record, &writer, m);
             landed = (writer.log_addr(), stamp);
-            self.log.commit(m, writer);
+            self.commit_group(source, writer, m);
         }
         looked.trails.iter().for_each(|trail| S::searched(self, trail, m, w));
         self.apply(plan, &looked, landed, answers, m, w);

@@ -2,8 +2,8 @@ use super::*;
 use crate::nand::{Cell, Shape};
 use crate::{FaultPlan, MemCells};
 use saker_segment_store::{
-    Completion, Geometry, PageAddr, PageBuffer, PageHeader, PowerHistory, SegmentStore, SlotState, Stream,
-    Tag,
+    Completion, Geometry, Order, PageAddr, PageBuffer, PageHeader, PowerHistory, SegmentStore, SlotState,
+    Stream, Tag,
 };
 use saker_sim::Class;
 use std::collections::BTreeSet;
@@ -106,7 +106,7 @@ fn program(flash: &mut Flash, page: u64) -> Tag {
     view.page_buffer_mut().data_mut(slot).fill(page as u8);
     view.page_buffer_mut().publish(slot, 512);
     view.page_buffer_mut().seal(slot, false);
-    view.program(at, slot)
+    view.program(at, slot, Order::Any)
 }
 
 /// What has completed, by page or segment; slots of programs are given back.

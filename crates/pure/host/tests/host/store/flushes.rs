@@ -4,8 +4,10 @@ use super::disk::{Disk, Loss};
 use super::expected::{Expected, value};
 use super::{PAGE_BYTES, Rig, SEGMENT_PAGES, Subject, key, medium, nobody, subjects, writes};
 use saker_engine::{EngineKind, KvError};
-use saker_host::host_kv::{Answer, BlockQueue, BlockSegments, Op};
-use saker_segment_store::{CellError, Io, Page, PageAddr, PageHeader, SegmentId, SegmentStore, Stream};
+use saker_host::host_kv::{Answer, BlockQueue, BlockSegments, Op, Whose};
+use saker_segment_store::{
+    CellError, Io, Order, Page, PageAddr, PageHeader, SegmentId, SegmentStore, Stream,
+};
 
 fn subject() -> Subject {
     Subject::all_of(EngineKind::HASH_STORE)[0]
@@ -46,14 +48,14 @@ fn program(m: &mut BlockSegments, disk: &Disk, at: PageAddr, sequence: u64) {
     m.page_buffer_mut().data_mut(slot).fill(sequence as u8);
     m.page_buffer_mut().publish(slot, used_bytes);
     m.page_buffer_mut().seal(slot, true);
-    m.program(at, slot);
+    m.program(at, slot, Order::Any);
     settle(m, disk);
     m.page_buffer_mut().release(slot);
 }
 
 fn page_is_there(disk: &Disk, at: PageAddr) -> bool {
     let mut m = medium(disk);
-    m.bring(&[at]);
+    m.bring(&[at], Whose::Operation);
     settle(&mut m, disk);
     matches!(m.page(at), Page::Resident { .. })
 }
@@ -180,7 +182,7 @@ fn a_segment_of_torn_pages_is_free_again() {
         assert_eq!(settle(&mut m, &disk), [], "no engine is told: none asked");
         assert_eq!(m.free_segments(), segments);
         let at = m.geometry().page(SegmentId(2), 1);
-        m.bring(&[at]);
+        m.bring(&[at], Whose::Operation);
         settle(&mut m, &disk);
         assert!(matches!(m.page(at), Page::Erased));
     }

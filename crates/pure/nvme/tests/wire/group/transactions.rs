@@ -1,9 +1,9 @@
 //! Transactions: their entries, payloads, results, and what is refused.
 
 use saker_nvme::group::{
-    Ask, Asked, Form, GroupCommand, GroupMode, Malformed, Op, PairVersion, Reason, TransactionResult,
-    VERSION_BYTES, pack_transaction, parse, parse_transaction, read_transaction_results, result_bytes,
-    write_transaction_results,
+    Ask, Asked, CountedRange, Form, GroupCommand, GroupMode, Malformed, Op, PairVersion, Reason,
+    TransactionResult, VERSION_BYTES, pack_transaction, parse, parse_transaction, read_transaction_results,
+    result_bytes, write_transaction_results,
 };
 use saker_nvme::{Key, Sqe, Status};
 use zerocopy::IntoBytes;
@@ -227,4 +227,24 @@ fn versions_of_lives() {
     assert_eq!((bytes[..2].to_vec(), bytes[8..10].to_vec()), (vec![2, 1], vec![4, 3]));
     assert_eq!(PairVersion::from_slice(&bytes), Some(PairVersion::new(0x0102, 0x0304)));
     assert_eq!(PairVersion::from_slice(&bytes[1..]), None);
+}
+
+#[test]
+fn ranges_are_counted() {
+    let range = CountedRange { count: 0x0201, to: b"zz" };
+    assert_eq!(range.encode(), *b"\x01\x02\0\0zz");
+    assert_eq!(CountedRange::decode(&range.encode()), Some(range));
+    assert_eq!(CountedRange::decode(&[0; 4]), Some(CountedRange { count: 0, to: &[] }));
+    assert_eq!((CountedRange::decode(&[0; 3]), CountedRange::decode(&[1; 21])), (None, None));
+    let (form, payload) =
+        pack_transaction([(Ask::Range, &b"aa"[..], &range.encode()[..])].into_iter()).expect("a key");
+    assert_eq!(payload, *b"\x01\0\0\0\x14\0\0\0\x02\0\0\0aa\0\0\x06\0\0\0\x01\x02\0\0zz\0\0");
+    let mut seen = Vec::new();
+    parse_transaction(form, &payload, |asked| seen.push(asked)).expect("sound");
+    assert_eq!(seen, [Asked { ask: Ask::Range, key: 12..14, value: 20..26 }]);
+    for rest in [&[0; 3][..], &[0; 21][..]] {
+        let (form, payload) = pack_transaction([(Ask::Range, &b"aa"[..], rest)].into_iter()).expect("a key");
+        let refused = parse_transaction(form, &payload, |_| {}).expect_err("it is no range");
+        assert_eq!(refused, Malformed { at: 16, reason: Reason::Range });
+    }
 }

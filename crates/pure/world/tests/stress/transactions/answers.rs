@@ -173,7 +173,7 @@ fn history<D: Machine>(engine: EngineKind, seed: u64, bits: u32) {
 
 #[test]
 fn they_answer_as_a_model_does() {
-    for engine in ENGINES {
+    for engine in ENGINES.iter().copied() {
         history::<Inline>(engine, 1, 128);
         history::<Clocked>(engine, 2, 128);
     }
@@ -182,7 +182,7 @@ fn they_answer_as_a_model_does() {
 /// All long keys share two envelopes.
 #[test]
 fn they_answer_as_a_model_does_where_long_keys_collide() {
-    for engine in ENGINES {
+    for engine in ENGINES.iter().copied() {
         history::<Inline>(engine, 3, 1);
     }
 }
@@ -190,7 +190,7 @@ fn they_answer_as_a_model_does_where_long_keys_collide() {
 /// A version outlives neither a power cycle nor Format.
 #[test]
 fn versions_end_with_the_life_of_a_namespace() {
-    for engine in ENGINES {
+    for engine in ENGINES.iter().copied() {
         let mut rig = Rig::<Inline>::new(&small_with(engine, true, 4));
         let entry = |ask, rest: &[u8]| vec![(ask, b"key".to_vec(), rest.to_vec())];
         let mut seen = BTreeSet::new();

@@ -267,14 +267,14 @@ fn campaign(engine: EngineKind, capacitor: bool, histories: u64) {
 #[test]
 fn histories_with_a_capacitor() {
     for engine in super::ENGINES {
-        campaign(engine, true, tier(4, 1500));
+        campaign(*engine, true, tier(4, 1500));
     }
 }
 
 #[test]
 fn histories_without_a_capacitor_when_killed() {
     for engine in super::ENGINES {
-        campaign(engine, false, tier(2, 700));
+        campaign(*engine, false, tier(2, 700));
     }
 }
 
@@ -282,7 +282,7 @@ fn histories_without_a_capacitor_when_killed() {
 fn clients_that_cheat_are_found_out() {
     for cheats in [Cheats::ReadsUnsaid, Cheats::ReadsOfOthersUnsaid, Cheats::Halves] {
         for engine in super::ENGINES {
-            let (found, ..) = Campaign::new(engine, true, cheats, 5).run(true);
+            let (found, ..) = Campaign::new(*engine, true, cheats, 5).run(true);
             assert!(!found.is_empty(), "{engine:?}, {cheats:?}");
         }
     }

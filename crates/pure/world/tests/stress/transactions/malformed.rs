@@ -6,8 +6,9 @@ use crate::stress::rig::{Machine, Rig};
 use saker_assembly::Build;
 use saker_engine::EngineKind;
 use saker_nvme::Status;
-use saker_nvme::group::{Ask, Form, GroupMode, Op};
+use saker_nvme::group::{Ask, CountedRange, Form, GroupMode};
 use saker_nvme::vendor_specific::Methods;
+use saker_segment_store::Stream;
 use saker_world::{Clocked, Inline};
 
 const TRANSACTION: GroupMode = GroupMode { is_transaction: true, has_versions: false };
@@ -44,9 +45,12 @@ fn cases() -> Vec<(&'static str, Form, Vec<u8>, Status, u32)> {
         ),
         with("padding", raw(b"\x01\0\0\0\x10\0\0\0\x01\0\0\0k\0\0\x01"), field, 13),
         with("bytes behind the end", raw(b"\x01\0\0\0\x10\0\0\0\x01\0\0\0k\0\0\0\0"), field, 16),
-        with("an unknown type", raw(b"\x01\0\0\0\x14\0\0\0\x01\0\0\0k\0\0\0"), field, 4),
+        with("an unknown type", raw(b"\x01\0\0\0\x15\0\0\0\x01\0\0\0k\0\0\0"), field, 4),
         with("a reserved flag", raw(b"\x01\0\0\0\x10\x01\0\0\x01\0\0\0k\0\0\0"), field, 4),
         with("a short version", raw(b"\x01\0\0\0\x12\0\0\0\x01\0\0\0k\0\0\0\x04\0\0\0abcd"), field, 16),
+        with("a short range", raw(b"\x01\0\0\0\x14\0\0\0\x01\0\0\0k\0\0\0\x03\0\0\0abc\0"), field, 16),
+        with("a range up to a long key", pack(&[entry(Ask::Range, b"k", &[7; 21])]), field, 16),
+        with("a range from a long key", pack(&[entry(Ask::Range, &[7; 17], &[0; 4])]), key_size, 8),
         with("a long payload", behind(entry(STORE, b"k", &long)), field, 0),
         with("absent", behind(entry(Ask::Absent, b"a", b"")), Status::PRECONDITION_FAILED, 1),
         with("present", behind(entry(Ask::Present, b"no", b"")), Status::PRECONDITION_FAILED, 1),
@@ -77,13 +81,21 @@ fn cases() -> Vec<(&'static str, Form, Vec<u8>, Status, u32)> {
     ]
 }
 
+/// What was appended to the log. To look for a key, a hash FTL may send sections away: their pages do not count.
+fn records_written<D: Machine>(rig: &Rig<D>) -> ([u64; Stream::COUNT], u64) {
+    let log = rig.machine.stats().namespaces[0].log;
+    let mut appended = log.bytes_appended;
+    appended[Stream::Map as usize] = 0;
+    (appended, log.segments_erased)
+}
+
 fn refused<D: Machine>(build: &Build) {
     let mut rig = Rig::<D>::new(build);
     let good = [entry(STORE, b"a", b"kept"), entry(STORE, &[b'l'; 40], b"kept, too")];
     transact(&mut rig, &good).expect("room");
     rig.machine.rest();
     for (what, form, payload, status, at) in cases() {
-        let before = (rig.machine.digest(), rig.machine.stats().namespaces[0].log);
+        let before = (rig.machine.digest(), records_written(&rig));
         let id = saker_nvme::Key::new(b"id").expect("a name");
         for id in [None, Some(id)] {
             let ticket = rig.kv.group_in_mode(form, TRANSACTION, id, &payload).expect("room");
@@ -95,7 +107,7 @@ fn refused<D: Machine>(build: &Build) {
         let ended = end(&mut rig, ticket);
         assert!(ended.0.is(status) && ended.1 == at, "{what}: {} at {}", ended.0, ended.1);
         rig.machine.rest();
-        let after = (rig.machine.digest(), rig.machine.stats().namespaces[0].log);
+        let after = (rig.machine.digest(), records_written(&rig));
         assert_eq!(before, after, "{what}");
         let ticket = rig.kv.group_results(id, 64).expect("room");
         assert!(end(&mut rig, ticket).0.is(Status::KEY_DOES_NOT_EXIST), "{what}: it has no results");
@@ -130,25 +142,6 @@ fn a_buffer_that_is_too_short() {
     assert!(end(&mut rig, ticket).0.is_success());
 }
 
-/// Engines whose groups can be cut in their middle say that they have no transactions, whatever the payload is.
-#[test]
-fn other_engines_refuse_them_by_a_status_of_their_own() {
-    for engine in EngineKind::ALL.iter().copied().filter(|engine| !ENGINES.contains(engine)) {
-        let mut rig = Rig::<Inline>::new(&small_with(engine, true, 3));
-        for entries in [vec![entry(STORE, b"a", b"1")], vec![entry(Ask::Op(Op::Exist), b"a", b"")]] {
-            let refused = transact(&mut rig, &entries).expect_err("it has none");
-            assert!(refused.0.is(Status::NO_TRANSACTIONS), "{engine:?}: {}", refused.0);
-        }
-        let ticket = rig.kv.group_in_mode(Form::Mixed, TRANSACTION, None, &[9; 3]).expect("room");
-        assert!(end(&mut rig, ticket).0.is(Status::NO_TRANSACTIONS));
-        let (status, ..) = {
-            let ticket = rig.kv.retrieve(&saker_nvme::Key::new(b"a").expect("a key"), 64).expect("room");
-            end(&mut rig, ticket)
-        };
-        assert!(status.is(Status::KEY_DOES_NOT_EXIST));
-    }
-}
-
 /// A device without the bit of the log page refuses the bits of the command, as every device did.
 #[test]
 fn a_device_without_transactions_refuses_their_bits() {
@@ -157,4 +150,31 @@ fn a_device_without_transactions_refuses_their_bits() {
     let mut rig = Rig::<Inline>::new(&build);
     let refused = transact(&mut rig, &[entry(STORE, b"a", b"1")]).expect_err("it has none");
     assert!(refused.0.is(Status::INVALID_FIELD), "{}", refused.0);
+}
+
+/// A range that has another count refuses the transaction, one with the right count does not; engines without an order of keys say so.
+#[test]
+fn ranges_are_judged_where_keys_are_in_order() {
+    for engine in ENGINES.iter().copied() {
+        let mut rig = Rig::<Inline>::new(&small_with(engine, true, 6));
+        let stores: Vec<_> = [b"a", b"b", b"c", b"x"].iter().map(|key| entry(STORE, *key, b"1")).collect();
+        transact(&mut rig, &stores).expect("room");
+        let counted = |count, to: &[u8]| {
+            vec![entry(Ask::Range, b"b", &CountedRange { count, to }.encode()), entry(STORE, b"bb", b"new")]
+        };
+        let refused = transact(&mut rig, &counted(3, b"x")).expect_err("there are two");
+        if ![EngineKind::LSM, EngineKind::TREE].contains(&engine) {
+            assert!(refused.0.is(Status::NO_RANGES) && refused.1 == 0, "{engine:?}: {}", refused.0);
+            continue;
+        }
+        assert!(refused.0.is(Status::PRECONDITION_FAILED) && refused.1 == 0, "{engine:?}: {}", refused.0);
+        // The first adds a key to the range.
+        for (count, to, holds) in
+            [(2, &b"x"[..], true), (2, b"x", false), (3, b"x", true), (5, b"", false), (4, b"", true)]
+        {
+            let done = transact(&mut rig, &counted(count, to));
+            let unmet = done.as_ref().is_err_and(|(status, _)| status.is(Status::PRECONDITION_FAILED));
+            assert_eq!((done.is_ok(), unmet), (holds, !holds), "{engine:?}: {count} up to {to:?}");
+        }
+    }
 }

@@ -14,8 +14,8 @@ use saker_nvme::group::{
     Ask, Form, GroupMode, Op, PairVersion, ToAsk, pack_transaction, read_transaction_results,
 };
 
-/// Engines that have transactions.
-pub const ENGINES: [EngineKind; 3] = [EngineKind::HASH_STORE, EngineKind::LSM, EngineKind::TREE];
+/// Engines that have transactions: all.
+pub const ENGINES: &[EngineKind] = EngineKind::ALL;
 
 pub const VERSIONS: GroupMode = GroupMode { is_transaction: true, has_versions: true };
 

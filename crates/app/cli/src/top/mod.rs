@@ -1,0 +1,5 @@
+//! What `saker top` makes of a device's counters.
+
+pub mod lines;
+pub mod look;
+pub mod screen;

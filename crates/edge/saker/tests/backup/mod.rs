@@ -1,0 +1,9 @@
+//! Backups, growing and scrubbing, on every engine, joined with what else devices do.
+
+mod changes;
+mod files;
+mod grow;
+mod killed;
+mod rig;
+mod scrub;
+mod space;

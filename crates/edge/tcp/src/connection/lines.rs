@@ -1,0 +1,35 @@
+//! What the log has of a connection.
+
+use saker_target::Bound;
+
+use super::{Core, State};
+use crate::logs::{Ended, told};
+
+impl Core {
+    /// A queue is connected. That of admin commands stands for its host.
+    pub(super) fn tell_connected(&self, bound: Bound) {
+        let Bound { cntlid, qid, entries, .. } = bound;
+        let limits = &self.shared.limits;
+        let (id, peer, host) = (self.id, &self.peer, &self.host);
+        if qid == 0 {
+            told!(limits, INFO, Connect, connection = id, %peer, host, cntlid, "host connected");
+        } else {
+            told!(limits, DEBUG, Connect, connection = id, %peer, host, cntlid, qid, entries, "queue connected");
+        }
+    }
+
+    /// It ends.
+    pub(super) fn tell_end(&self, why: Ended) {
+        let limits = &self.shared.limits;
+        let (id, peer, host) = (self.id, &self.peer, &self.host);
+        match (&self.state, self.qid) {
+            (State::Connected(_), Some(0)) => {
+                told!(limits, INFO, Disconnect, connection = id, %peer, host, %why, "host disconnected");
+            }
+            (State::Connected(_), qid) => {
+                told!(limits, DEBUG, Disconnect, connection = id, %peer, host, qid, %why, "queue disconnected");
+            }
+            _ => told!(limits, INFO, Stranger, connection = id, %peer, host, %why, "closed without a queue"),
+        }
+    }
+}

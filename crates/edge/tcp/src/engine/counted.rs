@@ -1,0 +1,50 @@
+//! What a subsystem counts and tells of it: the device, commands, queues and hosts.
+
+use saker_device::controller::NamespaceFacts;
+use saker_nvme::fabrics::{self, fctype};
+use saker_nvme::vendor_specific::{CommandClass, Counter, CounterKind};
+use saker_nvme::{Sqe, Status};
+use saker_sim::Instant;
+
+use super::{Engine, Flight, Purpose, class_of};
+
+impl Engine {
+    /// The namespaces as last looked at.
+    pub(super) fn facts(&self) -> &[NamespaceFacts] {
+        self.local.as_ref().map_or(&[], |local| &local.facts)
+    }
+
+    /// Counts a command of an admin queue, or of Fabrics, that was answered.
+    pub(super) fn count_here(&mut self, sqe: &Sqe, status: Status, asked: Instant) {
+        let took = Some(self.now().since(asked));
+        if sqe.opcode == fabrics::OPCODE {
+            self.tally.count(CommandClass::Fabrics, sqe.fctype(), status, took);
+        } else {
+            self.tally.count(CommandClass::Admin, sqe.opcode, status, took);
+        }
+    }
+
+    /// Counts a command that the device has carried out.
+    #[inline]
+    pub(super) fn count_finished(&mut self, flight: &Flight, status: Status, now: Instant) {
+        let took = Some(now.since(flight.asked.min(now)));
+        let (opcode, nsid, _) = flight.entry;
+        match flight.purpose {
+            Purpose::Io => self.tally.count(class_of(nsid, self.facts()), opcode, status, took),
+            Purpose::Shutdown => self.tally.count(CommandClass::Fabrics, fctype::PROPERTY_SET, status, took),
+            Purpose::Cleanup => {}
+        }
+    }
+
+    /// Everything countable by now.
+    pub(super) fn counters(&mut self) -> Vec<Counter> {
+        let gauge = |name, value: usize| Counter::new(name, CounterKind::Gauge, 0, value as u64);
+        let mut all = self.local.as_mut().map_or_else(Vec::new, |local| local.shared().clocked.counters());
+        all.push(gauge("connected_queues", self.peers.len()));
+        all.push(gauge("controllers", self.subsystem.controllers()));
+        all.push(gauge("commands_in_device", self.in_flight));
+        all.push(gauge("commands_waiting", self.waiting.len()));
+        all.extend(self.tally.counters());
+        all
+    }
+}

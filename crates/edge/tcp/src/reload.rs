@@ -1,0 +1,40 @@
+//! What of the configuration can change while a server runs: hosts, what they have to prove, and their secrets.
+
+use crate::config::{ConfigError, ServerConfig};
+use crate::connection::messages::Request;
+use crate::server::Server;
+
+impl Server {
+    /// Goes by another configuration from now on, and reads the files with secrets again. Connections stay, but for those of hosts
+    /// that may not connect any more, or that would have to authenticate and have not. The names of settings that differ and that
+    /// only a new start changes.
+    ///
+    /// # Errors
+    /// [`ConfigError`]; then everything stays as it was.
+    pub fn reload(&self, config: &ServerConfig) -> Result<Vec<&'static str>, ConfigError> {
+        let policies = config.policies()?;
+        for subsystem in self.names().iter().filter_map(|nqn| self.shared.subsystem(nqn)) {
+            // A subsystem that is gone has no hosts.
+            let _ = subsystem.send(Request::Hosts(config.hosts.clone(), policies.clone()));
+        }
+        Ok(fixed(&self.shared.config, config))
+    }
+}
+
+/// Settings that differ and that a running server keeps.
+fn fixed(now: &ServerConfig, then: &ServerConfig) -> Vec<&'static str> {
+    let differ = [
+        ("listen", now.listen != then.listen),
+        ("subsystem", now.subsystems != then.subsystems),
+        ("connections_max", now.connections_max != then.connections_max),
+        ("connections_memory_max", now.connections_memory_max != then.connections_memory_max),
+        ("connection_memory_max", now.limits != then.limits),
+        ("handshakes_max", now.handshakes_max != then.handshakes_max),
+        ("authentication_timeout_s", now.authentication_timeout != then.authentication_timeout),
+        ("busy_poll", now.busy_poll != then.busy_poll),
+        ("metrics", now.metrics != then.metrics),
+        ("slow_ms", now.slow != then.slow),
+        ("log", now.log != then.log),
+    ];
+    differ.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect()
+}
