@@ -329,6 +329,9 @@ pub struct Serving {
     pub addresses: Vec<String>,
     /// Subsystems.
     pub subsystems: Vec<String>,
+    /// Addresses Redis clients connect to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redis: Vec<String>,
     /// Where metrics are told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<String>,

@@ -1,6 +1,7 @@
 //! Stock Linux kernels against `saker serve`, in QEMU: `interop/run`, a test for each kernel, and `interop/auth` for
 //! authentication. And SPDK: `interop/spdk`, where the variable `SAKER_SPDK` names its source tree. And `interop/prometheus`:
-//! promtool and Prometheus read its metrics. In the soak `interop/mooncake/run`: Mooncake's published wheel drives the device.
+//! promtool and Prometheus read its metrics. In the soak Redis's clients: `interop/redis`, and `interop/mooncake/run`: Mooncake's
+//! published wheel drives the device.
 //!
 //! Tests that cannot run here are counted as ignored, unless the variable `SAKER_INTEROP` is `require`. libtest decides
 //! before a test runs whether it is ignored; so this program speaks its language without it.
@@ -10,13 +11,17 @@ use std::process::{Command, ExitCode};
 
 /// Name of the test, script and what it is given behind the program (of kernels Debian's meta package), and whether
 /// `require` requires it.
-const HOSTS: [(&str, &str, &[&str], bool); 6] = [
+const HOSTS: [(&str, &str, &[&str], bool); 10] = [
     ("linux_6_1", "run", &["linux-image-cloud-amd64"], true),
     ("linux_6_12", "run", &["linux-image-6.12-cloud-amd64"], false),
     ("auth_linux_6_12", "auth", &["linux-image-6.12-cloud-amd64"], false),
     ("spdk", "spdk", &[], false),
     ("prometheus", "prometheus", &[], false),
     ("mooncake", "mooncake/run", &[], false),
+    ("redis_benchmark", "redis", &["benchmark"], false),
+    ("redis_cli", "redis", &["cli"], false),
+    ("redis_py", "redis", &["python"], false),
+    ("redis_node", "redis", &["node"], false),
 ];
 
 /// Exit code of the scripts where something is missing.

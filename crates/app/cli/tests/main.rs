@@ -5,4 +5,5 @@ mod e2e;
 mod experiments;
 mod hostfs;
 mod operate;
+mod redis;
 mod serve;

@@ -14,6 +14,7 @@ mod file;
 mod hosts;
 mod log;
 mod names;
+mod redis;
 
 pub use log::{LogConfig, LogFormat, SLOW_DEFAULT, slow_after};
 
@@ -28,14 +29,18 @@ use thiserror::Error;
 use crate::memory::FLOOR_BYTES;
 pub use hosts::HostRules;
 
+pub use redis::RedisConfig;
+
 /// A device and the name it is served under.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Served {
     /// Device URL: `mem:` or `file:`, with options.
     pub url: String,
     /// SUBNQN; without it, the device's own.
     pub nqn: Option<String>,
+    /// Redis clients too, of one of its namespaces.
+    pub redis: Option<RedisConfig>,
 }
 
 /// Everything a server needs to know.
@@ -112,7 +117,7 @@ impl ServerConfig {
     pub fn new(url: &str) -> Self {
         Self {
             listen: LISTEN_DEFAULT.parse().into_iter().collect(),
-            subsystems: vec![Served { url: url.to_owned(), nqn: None }],
+            subsystems: vec![Served { url: url.to_owned(), ..Served::default() }],
             ..Self::empty()
         }
     }
@@ -153,6 +158,7 @@ impl ServerConfig {
             ));
         }
         self.check_names()?;
+        self.subsystems.iter().filter_map(|served| served.redis.as_ref()).try_for_each(RedisConfig::check)?;
         if self.connections_max == 0 || self.handshakes_max == 0 {
             return Err(ConfigError::new("connections_max or handshakes_max is 0", "let at least one in"));
         }

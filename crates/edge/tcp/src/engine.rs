@@ -4,14 +4,15 @@
 mod authentication;
 mod checks;
 mod counted;
+mod formatted;
 mod iterators;
 mod leaving;
+mod start;
 mod tally;
 mod watch;
 mod write_cache;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant as Clock};
 
 use saker::Error;
@@ -34,6 +35,7 @@ use crate::connection::messages::{Reply, Request};
 use crate::local::Local;
 use crate::memory::Seat;
 use iterators::Iterators;
+pub(crate) use start::start;
 use tally::{Tally, class_of};
 pub(crate) use watch::Watch;
 
@@ -99,25 +101,6 @@ pub(crate) struct Engine {
 /// How often keep alive timers are looked at.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Starts the thread. It ends with [`Request::Stop`] or when nobody can ask any more.
-pub(crate) fn start(
-    subsystem: Subsystem,
-    local: Option<Local>,
-    (to_here, mut requests): (WeakUnboundedSender<Request>, UnboundedReceiver<Request>),
-    busy_poll: bool,
-    authenticator: Authenticator,
-    watch: Watch,
-) -> std::io::Result<JoinHandle<Result<(), Error>>> {
-    let mut engine = Engine::new(subsystem, local, busy_poll, (authenticator, to_here), watch);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let thread = std::thread::Builder::new().name("saker-subsystem".into());
-    thread.spawn(move || {
-        let _ends_process = ends_process("subsystem");
-        LocalSet::new().block_on(&runtime, engine.run(&mut requests));
-        engine.finish()
-    })
-}
-
 impl Engine {
     fn new(
         subsystem: Subsystem,
@@ -151,6 +134,7 @@ impl Engine {
         while self.take_requests(requests).await {
             self.submit_waiting();
             self.drive();
+            self.tell_formatted();
             self.send_answers();
             self.look_at_timers();
         }
@@ -183,8 +167,9 @@ impl Engine {
     /// How long to sleep: background work of a device that keeps time has its own deadline.
     fn patience(&self) -> Duration {
         let Some(local) = &self.local else { return TICK };
-        let until = |at: Instant| Duration::from_nanos(at.since(local.clocked.now().min(at)).as_nanos());
-        local.clocked.next_deadline().map_or(TICK, until).min(TICK)
+        let clocked = &local.shared().clocked;
+        let until = |at: Instant| Duration::from_nanos(at.since(clocked.now().min(at)).as_nanos());
+        clocked.next_deadline().map_or(TICK, until).min(TICK)
     }
 
     fn now(&self) -> Instant {
@@ -393,7 +378,7 @@ impl Engine {
         if self.in_flight > 0 {
             local.queue.ring();
         }
-        local.clocked.drive();
+        local.shared().clocked.drive();
         let now = self.now();
         loop {
             let Some(local) = &mut self.local else { return };

@@ -13,6 +13,8 @@
 //! | `strangers` | sockets that have not connected a queue |
 //! | `memory`, `heap` | what all connections may hold together, and its way back to the system |
 //! | `engine`, `local` | the thread of a subsystem, its device |
+//! | `opened` | a device on its way there |
+//! | `redis` | a namespace for Redis clients, by [`saker_redis`] on that thread |
 //! | `reload` | what of the configuration can change while it runs |
 //! | `authenticator` | the thread that computes for authentications |
 //! | `pulse`, `supervisor` | whether all threads go on, and what a service manager hears of it |
@@ -25,21 +27,25 @@ pub mod config;
 mod connection;
 mod counts;
 mod engine;
+mod error;
 mod heap;
 mod local;
 mod logs;
 mod memory;
 mod metrics;
+mod opened;
 mod pulse;
+mod redis;
 mod reload;
 pub mod server;
 mod stop;
 mod strangers;
 mod supervisor;
 
-pub use config::{ConfigError, HostRules, LogConfig, LogFormat, Served, ServerConfig};
+pub use config::{ConfigError, HostRules, LogConfig, LogFormat, RedisConfig, Served, ServerConfig};
+pub use error::ServeError;
 pub use pulse::Pulse;
 pub use saker_target::{Access, Hosts};
-pub use server::{ServeError, Server};
+pub use server::Server;
 pub use stop::{StopSignal, Word};
 pub use supervisor::{Supervisor, Watch};

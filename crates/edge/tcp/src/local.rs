@@ -1,25 +1,19 @@
 //! The device of a subsystem and this thread's end of it.
 
+use std::cell::{RefCell, RefMut};
+use std::rc::Rc;
 use std::time::Instant as Clock;
 
-use saker::url::DeviceUrl;
-use saker::{AnyDevice, Error, build_device, close_device};
+use saker::{AnyDevice, EngineKind, Error, close_device};
 use saker_device::controller::{HealthCounters, NamespaceFacts};
 use saker_flash::FlashStats;
-use saker_host::connect::KvQueueOptions;
 use saker_host::kv_queue::Returned;
-use saker_host::transfer::Available;
-use saker_host::{
-    ConnectOptions, Connection, Driver, HostError, KvQueue, Port, RawData, SubmitError, Ticket,
-};
+use saker_host::{Connection, Driver, HostError, KvQueue, RawData, SubmitError, Ticket};
 use saker_link::STAGING_BYTES;
-use saker_nvme::vendor_specific::{Capabilities, Counter, Methods};
+use saker_nvme::vendor_specific::Counter;
 use saker_nvme::{Sqe, Status};
 use saker_sim::{Duration, Instant};
 use saker_target::IoCommand;
-
-/// Commands that the device has at once; more wait in the subsystem's thread.
-const DEPTH: u16 = 1024;
 
 /// A device that is advanced on this thread, against the clock if it keeps time.
 #[derive(Debug)]
@@ -30,8 +24,27 @@ pub(crate) struct Clocked {
 }
 
 impl Clocked {
+    /// Time goes on from where the device stands.
+    pub fn new(device: AnyDevice) -> Self {
+        let base = device.now();
+        Self { device, begun: Clock::now(), base }
+    }
+
     pub fn now(&self) -> Instant {
         self.base + Duration::from_nanos(self.begun.elapsed().as_nanos() as u64)
+    }
+
+    /// The namespaces as they are now.
+    pub fn facts(&mut self) -> Vec<NamespaceFacts> {
+        self.device.facts()
+    }
+
+    /// Pairs of a namespace, where its engine counts them.
+    pub fn pairs(&mut self, nsid: u32) -> Option<u64> {
+        let stats = self.device.stats();
+        let of_namespace = stats.namespaces.iter().find(|ns| ns.nsid == nsid)?;
+        let kind = EngineKind::ALL.iter().find(|kind| kind.name() == of_namespace.engine)?;
+        kind.counts_pairs().then_some(of_namespace.store.pairs)
     }
 
     /// Everything that the device counts.
@@ -62,58 +75,49 @@ impl Driver for Clocked {
     }
 }
 
-/// The device, its admin queue, and the queue pair that takes all I/O.
+/// The device and its admin queue, which the subsystem and its Redis clients share.
 #[derive(Debug)]
-pub(crate) struct Local {
+pub(crate) struct Shared {
     pub clocked: Clocked,
     connection: Connection,
+    /// Namespaces that Redis clients have formatted, which hosts have not been told of.
+    pub formatted: Vec<u32>,
+}
+
+/// The device on its thread, and the queue pair that takes all I/O of hosts.
+#[derive(Debug)]
+pub(crate) struct Local {
+    shared: Rc<RefCell<Shared>>,
     pub queue: KvQueue,
-    /// Log page C0h for hosts that share no memory with the device: groups.
-    pub vendor: Option<Capabilities>,
     /// The namespaces as last looked at: their sizes in use change, their shapes do not.
     pub facts: Vec<NamespaceFacts>,
 }
 
 impl Local {
-    /// Opens the device of a URL, to be served under `nqn` if there is one.
-    pub fn open(url: &str, nqn: Option<&str>) -> Result<Self, Error> {
-        let mut url = DeviceUrl::parse(url)?;
-        (url.depth, url.nqn) = (DEPTH, nqn.map(str::to_owned));
-        let (device, host, _) = build_device(&url)?;
-        if let Some((nsid, what)) = device.damage().into_iter().next() {
-            return Err(Error::Damaged { nsid, what });
-        }
-        let port =
-            Port { space: host.space, registers: host.registers, doorbells: host.doorbells, bar: host.bar };
-        let base = device.now();
-        let mut clocked = Clocked { device, begun: Clock::now(), base };
-        let mut connection = Connection::connect(port, &mut clocked, ConnectOptions::default())?;
-        let options = KvQueueOptions { entries: u32::from(DEPTH) + 1, slots: DEPTH };
-        let queue = connection.create_kv_queue(&mut clocked, 1, options)?;
-        let available = connection.transfer_methods(&mut clocked, u32::from(DEPTH) + 1)?;
-        let vendor = on_the_network(&available);
-        let facts = clocked.device.facts();
-        Ok(Self { clocked, connection, queue, vendor, facts })
+    /// A device with its admin queue, and a queue pair to it.
+    pub fn new(shared: Rc<RefCell<Shared>>, queue: KvQueue, facts: Vec<NamespaceFacts>) -> Self {
+        Self { shared, queue, facts }
     }
 
-    /// Serial number, model, firmware revision, SUBNQN, and whether the write cache is volatile.
-    pub fn identity(&self) -> ([String; 4], bool) {
-        let c = self.connection.controller();
-        let text = |b: &[u8]| {
-            let end = b.iter().position(|byte| *byte == 0).unwrap_or(b.len());
-            String::from_utf8_lossy(&b[..end]).trim_end().to_owned()
-        };
-        ([text(&c.sn), text(&c.mn), text(&c.fr), text(&c.subnqn)], c.vwc & 1 != 0)
+    /// The device and its admin queue. Nobody else may be at it meanwhile.
+    pub fn shared(&self) -> RefMut<'_, Shared> {
+        self.shared.borrow_mut()
     }
 
     /// Looks at the namespaces again.
     pub fn refresh_facts(&mut self) {
-        self.facts = self.clocked.device.facts();
+        let facts = self.shared().clocked.device.facts();
+        self.facts = facts;
     }
 
     /// What the device has done for all hosts.
     pub fn health(&self) -> HealthCounters {
-        self.clocked.device.health()
+        self.shared().clocked.device.health()
+    }
+
+    /// Executes an admin command without data.
+    pub fn admin(&self, sqe: Sqe) -> (Status, u64) {
+        self.shared().admin(sqe)
     }
 
     /// Submits a command; the doorbell is the caller's. Returns its slot.
@@ -138,33 +142,48 @@ impl Local {
         ticket.map(|ticket| ticket.slot()).map_err(|error| (error, command))
     }
 
-    /// Executes an admin command without data.
-    pub fn admin(&mut self, sqe: Sqe) -> (Status, u64) {
-        match self.connection.execute_admin(&mut self.clocked, sqe) {
-            Ok(cqe) => (Status::SUCCESS, cqe.result()),
-            Err(HostError::Status(status)) => (status, 0),
-            Err(HostError::Kv(error)) => (error.status(), 0),
-            Err(_) => (Status::INTERNAL_ERROR, 0),
-        }
-    }
-
     /// Flushes and closes the device. No command may be in flight.
     pub fn close(mut self) -> Result<(), Error> {
         let flush =
             self.queue.raw(Sqe::new(saker_nvme::kv::opcode::FLUSH, saker_nvme::NSID_ALL), RawData::Untouched);
         let flushed = flush.map_err(HostError::Submit).and_then(|_| self.wait());
-        close_device(self.clocked.device)?;
+        // Redis clients have gone before.
+        let shared =
+            Rc::into_inner(self.shared).unwrap_or_else(|| unreachable!("somebody shares the device"));
+        close_device(shared.into_inner().clocked.device)?;
         Ok(flushed?)
     }
 
     fn wait(&mut self) -> Result<(), HostError> {
         self.queue.ring();
         loop {
-            self.clocked.drive();
+            self.shared().clocked.drive();
             if let Some(done) = self.queue.poll(|done| done.status) {
                 let status = done?;
                 return if status.is_success() { Ok(()) } else { Err(status.into()) };
             }
+        }
+    }
+}
+
+impl Shared {
+    /// Of one thread.
+    pub fn new(clocked: Clocked, connection: Connection) -> Rc<RefCell<Self>> {
+        Rc::new(RefCell::new(Self { clocked, connection, formatted: Vec::new() }))
+    }
+
+    /// Deletes all pairs of a namespace.
+    pub fn format(&mut self, nsid: u32) -> Result<(), HostError> {
+        self.connection.format(&mut self.clocked, nsid)
+    }
+
+    /// Executes an admin command without data.
+    fn admin(&mut self, sqe: Sqe) -> (Status, u64) {
+        match self.connection.execute_admin(&mut self.clocked, sqe) {
+            Ok(cqe) => (Status::SUCCESS, cqe.result()),
+            Err(HostError::Status(status)) => (status, 0),
+            Err(HostError::Kv(error)) => (error.status(), 0),
+            Err(_) => (Status::INTERNAL_ERROR, 0),
         }
     }
 }
@@ -175,18 +194,4 @@ fn kept(submitted: Result<Ticket, Returned>, command: &mut IoCommand) -> Result<
         command.data = returned.buffer;
         returned.error
     })
-}
-
-/// What of a device's methods works where data is moved by commands, one way each.
-fn on_the_network(available: &Available) -> Option<Capabilities> {
-    let prefetches = available.methods.prefetch_groups();
-    let iterators = available.methods.iterators();
-    let methods = Methods::default()
-        .with_groups(true)
-        .with_prefetch_groups(prefetches)
-        .with_iterators(iterators)
-        .with_transactions(available.methods.transactions())
-        .with_long_keys_in_transactions(available.methods.long_keys_in_transactions());
-    let page = Capabilities::new(methods, 0, 0, 0).with_group_bytes(available.group_bytes_max);
-    available.methods.groups().then_some(page)
 }

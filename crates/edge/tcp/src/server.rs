@@ -10,7 +10,6 @@ use std::time::Duration;
 use saker::panics::ends_process;
 use saker_nvme::fabrics::DISCOVERY_NQN;
 use saker_target::{Access, ConnectionId, Hosts, Kind, Policies, Portal, Subsystem, SubsystemConfig};
-use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -24,33 +23,14 @@ use crate::connection::messages::Request;
 use crate::connection::{self, Shared};
 use crate::counts::{SocketCounts, count};
 use crate::engine::{self, Watch};
+use crate::error::ServeError;
 use crate::heap::Heap;
-use crate::local::Local;
 use crate::logs::{Limits, told};
 use crate::memory::{Memory, STANDSTILL};
 use crate::metrics::server::Endpoint;
+use crate::opened::Opened;
 use crate::pulse::Pulse;
 use crate::strangers::{Permits, Strangers};
-
-/// Why a server cannot start, or did not end well. One line, with what to do.
-#[derive(Debug, Error)]
-pub enum ServeError {
-    /// The configuration makes no sense.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// A device cannot be opened or closed.
-    #[error("{0}")]
-    Device(#[from] saker::Error),
-    /// A name that no subsystem can have.
-    #[error("{0}; give another --nqn")]
-    Name(#[from] saker_device::controller::IdentityError),
-    /// The address cannot be listened on.
-    #[error("cannot listen on {0}: {1}; is another target running there?")]
-    Listen(SocketAddr, std::io::Error),
-    /// The operating system refuses threads or sockets.
-    #[error("cannot start: {0}; see the system's limits")]
-    System(#[from] std::io::Error),
-}
 
 /// Discovery controllers at most: each host needs one for a moment.
 const DISCOVERY_CONTROLLERS_MAX: usize = 256;
@@ -71,6 +51,7 @@ type EngineThread = JoinHandle<Result<(), saker::Error>>;
 #[derive(Debug)]
 pub struct Server {
     addresses: Vec<SocketAddr>,
+    redis: Vec<SocketAddr>,
     names: Vec<String>,
     stop: watch::Sender<bool>,
     pub(crate) shared: Arc<Shared>,
@@ -99,6 +80,7 @@ impl Server {
             limits,
             slow: config.slow,
             authenticator,
+            redis: Vec::new(),
         };
         let names = starting.start_all(&config, &addresses)?;
         let memory = Memory::new(config.connections_memory_max, config.connections_max);
@@ -113,10 +95,11 @@ impl Server {
         let thread = std::thread::Builder::new().name("saker-sockets".into());
         let (for_thread, sockets_runtime) = (Arc::clone(&shared), runtime.handle().clone());
         let sockets = thread.spawn(move || runtime.block_on(accept_all(listeners, for_thread, stopping)))?;
-        let engines = starting.engines;
+        let (engines, redis) = (starting.engines, starting.redis);
         let sockets = Some(sockets);
         Ok(Self {
             addresses,
+            redis,
             names,
             metrics_address,
             stop,
@@ -132,6 +115,12 @@ impl Server {
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// Where it listens for Redis clients.
+    #[must_use]
+    pub fn redis_addresses(&self) -> &[SocketAddr] {
+        &self.redis
     }
 
     /// The SUBNQNs it serves.
@@ -223,6 +212,7 @@ fn bind_metrics(address: SocketAddr) -> Result<Endpoint, ServeError> {
 struct Starting {
     subsystems: BTreeMap<String, UnboundedSender<Request>>,
     engines: Vec<EngineThread>,
+    redis: Vec<SocketAddr>,
     authenticator: Authenticator,
     limits: Arc<Limits>,
     slow: Option<Duration>,
@@ -232,15 +222,16 @@ impl Starting {
     fn start_all(&mut self, config: &ServerConfig, at: &[SocketAddr]) -> Result<Vec<String>, ServeError> {
         let (mut names, policies) = (Vec::new(), config.policies()?);
         for served in &config.subsystems {
-            let local = Local::open(&served.url, served.nqn.as_deref())?;
-            let mut described = describe(&local, served, &config.hosts, &policies);
+            let opened = Opened::open(served)?;
+            let mut described = describe(&opened, served, &config.hosts, &policies);
             described.remote_ports = remote_ports(at);
             if self.subsystems.contains_key(&described.nqn) {
                 let what = format!("two subsystems have the name {}", described.nqn);
                 return Err(ConfigError::new(what, "give each its own nqn").into());
             }
             names.push(described.nqn.clone());
-            self.start(described, Some(local), config.busy_poll)?;
+            self.redis.extend(opened.redis_address());
+            self.start(described, Some(opened), config.busy_poll)?;
         }
         let discovery = discovery(portals(&names, at));
         self.start(discovery, None, false)?;
@@ -250,7 +241,7 @@ impl Starting {
     fn start(
         &mut self,
         described: SubsystemConfig,
-        local: Option<Local>,
+        opened: Option<Opened>,
         busy_poll: bool,
     ) -> Result<(), ServeError> {
         let nqn = described.nqn.clone();
@@ -258,21 +249,21 @@ impl Starting {
         let subsystem = Subsystem::new(described)?;
         let (ways, authenticator) = ((requests.downgrade(), received), self.authenticator.clone());
         let watch = Watch::new(Arc::clone(&self.limits), self.slow);
-        self.engines.push(engine::start(subsystem, local, ways, busy_poll, authenticator, watch)?);
+        self.engines.push(engine::start(subsystem, opened, ways, busy_poll, authenticator, watch)?);
         self.subsystems.insert(nqn, requests);
         Ok(())
     }
 }
 
-fn describe(local: &Local, served: &Served, hosts: &Hosts, policies: &Policies) -> SubsystemConfig {
-    let ([serial, model, firmware, own], volatile_write_cache) = local.identity();
+fn describe(opened: &Opened, served: &Served, hosts: &Hosts, policies: &Policies) -> SubsystemConfig {
+    let ([serial, model, firmware, own], volatile_write_cache) = opened.identity();
     SubsystemConfig {
         nqn: served.nqn.clone().unwrap_or(own),
         serial,
         model,
         firmware,
         volatile_write_cache,
-        vendor: local.vendor,
+        vendor: opened.vendor,
         hosts: hosts.clone(),
         policies: policies.clone(),
         portals: Vec::new(),

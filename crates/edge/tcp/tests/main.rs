@@ -5,6 +5,7 @@ mod format_kill;
 mod history_kill;
 mod killed;
 mod loopback;
+mod redis;
 mod transfer_kill;
 #[path = "../../saker/tests/support/transfers.rs"]
 mod transfers;

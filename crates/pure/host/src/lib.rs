@@ -33,8 +33,9 @@ pub mod transfer;
 
 pub use cache::{CacheOptions, CachePolicy, CacheStats, ReadCache};
 pub use client::{
-    BulkBuffer, ClientOptions, Condition, DeviceIterator, GroupBuilder, GroupStats, KeyRange, KvClient,
-    OpOutcome, PairBatch, TransactionAnswer, TransactionOutcome, TransactionRefused, WriteBatch,
+    BulkBuffer, ClientOptions, Condition, DeviceIterator, Entry, GroupBuilder, GroupStats, KeyRange,
+    KvClient, OpOutcome, PairBatch, Shown, TransactionAnswer, TransactionOutcome, TransactionRefused,
+    WriteBatch,
 };
 pub use connect::{ConnectOptions, Connection, NamedSettings, Port};
 pub use error::{HostError, KvError, ProtocolError};

@@ -392,8 +392,13 @@ impl Subsystem {
                 association.device_refused(sqe);
             }
         } else if sqe.opcode == admin::opcode::FORMAT_NVM {
-            self.associations.values_mut().for_each(|a| a.namespace_changed(sqe.nsid.get()));
+            self.was_formatted(sqe.nsid.get());
         }
+    }
+
+    /// A namespace, or all of them (FFFFFFFFh), have been formatted: by a host, or by who serves it in another way.
+    pub fn was_formatted(&mut self, nsid: u32) {
+        self.associations.values_mut().for_each(|a| a.namespace_changed(nsid));
     }
 
     fn association(&mut self, connection: ConnectionId) -> Option<&mut Association> {

@@ -16,6 +16,7 @@ Examples:
   saker serve --image disk.img
   saker serve --url 'mem:?size=4GiB' --listen 127.0.0.1:0
   saker serve --image disk.img --listen 0.0.0.0:4420 --allow-host nqn.2014-08.org.nvmexpress:uuid:UUID
+  saker serve --image disk.img --resp 127.0.0.1:6379 --listen 127.0.0.1:4420
   saker serve --image disk.img --secret-file host.key
   saker serve --image disk.img --scrub 50MiB
   saker serve --config saker.toml")]
@@ -32,6 +33,12 @@ pub struct ServeArgs {
     /// Where to listen [default: 127.0.0.1:4420]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Vec<SocketAddr>,
+    /// Where to listen for Redis clients; alone, nothing is served over NVMe/TCP unless --listen says where
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub resp: Option<SocketAddr>,
+    /// A file whose first line is the password of Redis clients
+    #[arg(long, value_name = "FILE")]
+    pub resp_password_file: Option<PathBuf>,
     /// A host that may connect, by its name
     #[arg(long, value_name = "NQN", conflicts_with = "allow_any_host")]
     pub allow_host: Vec<String>,

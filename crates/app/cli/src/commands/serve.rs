@@ -38,6 +38,9 @@ fn announce(serving: &Serving, cx: &mut Context<'_, '_>) -> Result<(), CliError>
                 cx.print(format!("serving tcp://{address}/{subsystem}\n"))?;
             }
         }
+        for address in &serving.redis {
+            cx.print(format!("serving redis://{address}\n"))?;
+        }
         cx.print(metrics)?;
     }
     cx.streams.output.flush().map_err(CliError::Output)

@@ -2,7 +2,8 @@
 
 use saker_tcp::config::slow_after;
 use saker_tcp::{
-    ConfigError, LogFormat, ServeError, Served, Server, ServerConfig, StopSignal, Supervisor, Watch, Word,
+    ConfigError, LogFormat, RedisConfig, ServeError, Served, Server, ServerConfig, StopSignal, Supervisor,
+    Watch, Word,
 };
 
 use super::scrubs::Scrubs;
@@ -37,6 +38,7 @@ pub fn serve(args: &ServeArgs, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Cli
     let serving = Serving {
         addresses: server.addresses().iter().map(ToString::to_string).collect(),
         subsystems: server.names().to_vec(),
+        redis: server.redis_addresses().iter().map(ToString::to_string).collect(),
         metrics: server.metrics_address().map(|address| format!("http://{address}/metrics")),
     };
     told(Told::Ready(&serving));
@@ -91,9 +93,11 @@ fn configuration(args: &ServeArgs) -> Result<ServerConfig, CliError> {
     };
     let urls =
         args.image.iter().map(|image| format!("file:{}", image.display())).chain(args.url.iter().cloned());
-    config.subsystems.extend(urls.map(|url| Served { url, nqn: None }));
+    config.subsystems.extend(urls.map(|url| Served { url, ..Served::default() }));
     if config.subsystems.is_empty() {
-        config.subsystems.extend(args.device.iter().map(|url| Served { url: url.clone(), nqn: None }));
+        config
+            .subsystems
+            .extend(args.device.iter().map(|url| Served { url: url.clone(), ..Served::default() }));
     }
     for served in &mut config.subsystems {
         add_options(&mut served.url, args);
@@ -103,10 +107,13 @@ fn configuration(args: &ServeArgs) -> Result<ServerConfig, CliError> {
     } else if args.nqn.is_some() {
         return Err(CliError::usage("one name is given for several devices", "name them in a --config file"));
     }
+    redis(&mut config, args)?;
     if !args.listen.is_empty() || config.listen.is_empty() {
         config.listen.clone_from(&args.listen);
     }
-    if config.listen.is_empty() {
+    // Who asks for Redis clients alone gets them alone.
+    let has_redis = config.subsystems.iter().any(|served| served.redis.is_some());
+    if config.listen.is_empty() && !has_redis {
         config.listen.extend(saker_tcp::config::LISTEN_DEFAULT.parse::<std::net::SocketAddr>());
     }
     if !args.allow_host.is_empty() {
@@ -129,6 +136,28 @@ fn configuration(args: &ServeArgs) -> Result<ServerConfig, CliError> {
     }
     config.check(hosts_stated).map_err(|error| in_file(args, &error))?;
     Ok(config)
+}
+
+/// What the command line says of Redis clients.
+fn redis(config: &mut ServerConfig, args: &ServeArgs) -> Result<(), CliError> {
+    if args.resp.is_none() && args.resp_password_file.is_none() {
+        return Ok(());
+    }
+    let [only] = config.subsystems.as_mut_slice() else {
+        let todo = "write [subsystem.redis] in a --config file";
+        return Err(CliError::usage("Redis clients are to be served, and not one device", todo));
+    };
+    if let Some(listen) = args.resp {
+        only.redis.get_or_insert(RedisConfig::new(listen)).listen = listen;
+    }
+    match (&mut only.redis, &args.resp_password_file) {
+        (Some(redis), Some(file)) => redis.password_file = Some(file.clone()),
+        (None, Some(_)) => {
+            return Err(CliError::usage("there is a password and nothing to listen on", "add --resp"));
+        }
+        (_, None) => {}
+    }
+    Ok(())
 }
 
 /// What the log has.

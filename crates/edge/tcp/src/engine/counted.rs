@@ -39,7 +39,7 @@ impl Engine {
     /// Everything countable by now.
     pub(super) fn counters(&mut self) -> Vec<Counter> {
         let gauge = |name, value: usize| Counter::new(name, CounterKind::Gauge, 0, value as u64);
-        let mut all = self.local.as_mut().map_or_else(Vec::new, |local| local.clocked.counters());
+        let mut all = self.local.as_mut().map_or_else(Vec::new, |local| local.shared().clocked.counters());
         all.push(gauge("connected_queues", self.peers.len()));
         all.push(gauge("controllers", self.subsystem.controllers()));
         all.push(gauge("commands_in_device", self.in_flight));

@@ -140,7 +140,7 @@ impl Watch {
             return;
         }
         self.looked_at = now;
-        local.clocked.keep_counters();
+        local.shared().clocked.keep_counters();
         if tracing::enabled!(tracing::Level::WARN) {
             self.look_at_medium(local);
         }
@@ -150,7 +150,7 @@ impl Watch {
     }
 
     fn look_at_medium(&mut self, local: &mut Local) {
-        let (media, retired) = local.clocked.media();
+        let (media, retired) = local.shared().clocked.media();
         let failures = media.failures - self.media.failures.min(media.failures);
         if failures > 0 || retired > self.retired {
             told!(self.limits, WARN, Fault, failures, retired_segments = retired, "the medium failed");
@@ -161,7 +161,7 @@ impl Watch {
 
 impl Watch {
     fn look_at_background(&mut self, local: &mut Local) {
-        let counters = local.clocked.counters();
+        let counters = local.shared().clocked.counters();
         let sum =
             |name: &str| counters.iter().filter(|counter| counter.name == name).map(|c| c.value).sum::<u64>();
         let now = BACKGROUND.map(sum);

@@ -59,7 +59,7 @@ fn a_name_belongs_to_the_identity_of_a_seeded_device() {
 #[test]
 fn two_subsystems_of_one_target_are_two() {
     let mut config = config("mem:?size=512MiB");
-    config.subsystems.push(Served { url: "mem:?size=512MiB".into(), nqn: None });
+    config.subsystems.push(Served { url: "mem:?size=512MiB".into(), ..Served::default() });
     let server = Server::start(config).expect("the server starts");
     let names = server.names();
     assert_differ(&identity(&server, &names[0]), &identity(&server, &names[1]));

@@ -25,7 +25,7 @@ mod sessions;
 #[path = "../../../saker/tests/support/settings.rs"]
 mod settings;
 mod standard;
-mod support;
+pub mod support;
 mod transactions;
 #[path = "../../../saker/tests/support/held_back.rs"]
 mod waiting;

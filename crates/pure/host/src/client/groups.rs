@@ -48,13 +48,19 @@ const VALUE_BYTES_MIN: usize = 64;
 /// Largest buffer for results that is made on expectation.
 const BUFFER_BYTES_MAX: usize = 1 << 20;
 
-/// An operation as it is kept until the group is sent.
+/// An operation of a group.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry<'a> {
-    pub(crate) op: Op,
-    pub(crate) key: &'a [u8],
-    pub(crate) value: &'a [u8],
+pub struct Entry<'a> {
+    /// What is done.
+    pub op: Op,
+    /// With which key.
+    pub key: &'a [u8],
+    /// The value of a store; empty for the others.
+    pub value: &'a [u8],
 }
+
+/// Is shown what became of each operation, in their order: the value of a retrieve, `None` for the others.
+pub type Shown<'v> = &'v mut dyn FnMut(Result<Option<&[u8]>, HostError>);
 
 /// A group that is being put together: `begin`, then operations, then [`commit`](GroupBuilder::commit).
 #[derive(Debug)]
@@ -190,29 +196,47 @@ impl<T: Driver> KvClient<T> {
 
     /// Carries the entries out, in as many commands as their bytes need.
     pub(crate) fn group(&mut self, form: Form, entries: &[Entry<'_>]) -> Result<Vec<OpOutcome>, HostError> {
+        let mut outcomes = Vec::with_capacity(entries.len());
+        let mut keep = |outcome: Result<Option<&[u8]>, HostError>| {
+            outcomes.push(outcome.map(|value| value.map(<[u8]>::to_vec)));
+        };
+        self.show_group(form, entries, &mut keep)?;
+        Ok(outcomes)
+    }
+
+    /// The same; values are shown where they lie.
+    pub(crate) fn show_group(
+        &mut self,
+        form: Form,
+        entries: &[Entry<'_>],
+        shown: Shown<'_>,
+    ) -> Result<(), HostError> {
         self.settle_all()?;
         let bytes_max = self.queue.available().group_bytes_max.min(self.value_bytes_max) as usize;
-        let mut outcomes = Vec::with_capacity(entries.len());
         let mut rest = entries;
         while !rest.is_empty() {
             let count = leading(form, rest, bytes_max);
             let (now, later) = rest.split_at(count.max(1));
             rest = later;
             if count < 2 || !self.has_groups() {
-                self.singles(now, &mut outcomes)?;
+                self.show_singles(now, shown)?;
             } else {
-                self.one_group(form, now, &mut outcomes)?;
+                self.one_group(form, now, shown)?;
             }
         }
-        Ok(outcomes)
+        Ok(())
     }
 
-    fn one_group(
-        &mut self,
-        form: Form,
-        entries: &[Entry<'_>],
-        outcomes: &mut Vec<OpOutcome>,
-    ) -> Result<(), HostError> {
+    fn show_singles(&mut self, entries: &[Entry<'_>], shown: Shown<'_>) -> Result<(), HostError> {
+        let mut outcomes = Vec::with_capacity(entries.len());
+        self.singles(entries, &mut outcomes)?;
+        outcomes
+            .into_iter()
+            .for_each(|outcome| shown(outcome.as_ref().map(Option::as_deref).map_err(Clone::clone)));
+        Ok(())
+    }
+
+    fn one_group(&mut self, form: Form, entries: &[Entry<'_>], shown: Shown<'_>) -> Result<(), HostError> {
         let payload = pack(form, entries)?;
         let available = *self.queue.available();
         let results = if form.may_read() && available.methods.groups_both_ways() {
@@ -222,11 +246,11 @@ impl<T: Driver> KvClient<T> {
         };
         let Some(results) = results else {
             // Alone, some of them may still find room.
-            return self.singles(entries, outcomes);
+            return self.show_singles(entries, shown);
         };
         self.groups.stats.groups += 1;
         self.groups.stats.grouped += entries.len() as u64;
-        self.take_results(&results, entries, outcomes)
+        self.take_results(&results, entries, shown)
     }
 
     /// The results of a group in one command. `None`: there was no room for the group as a whole.
@@ -295,26 +319,28 @@ impl<T: Driver> KvClient<T> {
         &mut self,
         results: &[u8],
         entries: &[Entry<'_>],
-        outcomes: &mut Vec<OpOutcome>,
+        shown: Shown<'_>,
     ) -> Result<(), HostError> {
         if results.is_empty() {
-            outcomes.extend(entries.iter().map(|_| Ok(None)));
+            entries.iter().for_each(|_| shown(Ok(None)));
             return Ok(());
         }
         let mut reader = ResultsReader::new(results).ok_or(ProtocolError::Group)?;
         for e in entries {
             let result = reader.next().ok_or(ProtocolError::Group)?;
-            outcomes.push(match (check(result.status), e.op) {
-                (Err(error), _) => Err(error),
-                (Ok(()), Op::Retrieve) => {
+            match (check(result.status), e.op, result.value) {
+                (Err(error), ..) => shown(Err(error)),
+                (Ok(()), Op::Retrieve, value) => {
                     self.groups.value_bytes = result.bytes as usize;
-                    match result.value {
-                        Some(value) => Ok(Some(value.to_vec())),
-                        None => self.fetch_alone(e.key),
+                    match value {
+                        Some(value) => shown(Ok(Some(value))),
+                        None => shown(
+                            self.fetch_alone(e.key).as_ref().map(Option::as_deref).map_err(Clone::clone),
+                        ),
                     }
                 }
-                (Ok(()), _) => Ok(None),
-            });
+                (Ok(()), ..) => shown(Ok(None)),
+            }
         }
         Ok(())
     }

@@ -6,9 +6,9 @@ use saker_nvme::group::{Form, Op};
 
 use super::route::{Route, route};
 use super::store::KvStoreClient;
-use crate::client::{Entry, WriteBatch, existed};
+use crate::client::{Entry, OpOutcome, Shown, WriteBatch, existed};
 use crate::driver::Driver;
-use crate::error::HostError;
+use crate::error::{HostError, KvError};
 
 impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// Writes a batch: see [`WriteBatch`]. Deletes of keys that are not there succeed.
@@ -44,6 +44,38 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
             note(&mut failed, key, done);
         }
         failed.map_or(Ok(()), Err)
+    }
+
+    /// Carries operations out, in groups where the device has them, and shows what became of each in their order. A key that is
+    /// written appears once among them.
+    ///
+    /// # Errors
+    /// [`HostError`] if the commands could not be carried out; what was done of the operations that were not shown is not known then.
+    pub fn carry_out(&mut self, entries: &[Entry<'_>], shown: Shown<'_>) -> Result<(), HostError> {
+        // A group of one is more work than its operation.
+        let mut all_grouped = entries.len() > 1;
+        for e in entries {
+            all_grouped = all_grouped && self.is_grouped(e.key)?;
+        }
+        if all_grouped {
+            return self.client.show_group(form_of(entries), entries, shown);
+        }
+        for e in entries {
+            let outcome = self.carry_out_alone(e);
+            shown(outcome.as_ref().map(Option::as_deref).map_err(Clone::clone));
+        }
+        Ok(())
+    }
+
+    fn carry_out_alone(&mut self, e: &Entry<'_>) -> OpOutcome {
+        let missing = HostError::Kv(KvError::NotFound);
+        let exists = |exists| if exists { Ok(None) } else { Err(missing.clone()) };
+        match e.op {
+            Op::Store => self.put(e.key, e.value).map(|()| None),
+            Op::Delete => self.delete(e.key).and_then(exists),
+            Op::Exist => self.exists(e.key).and_then(exists),
+            Op::Retrieve => self.get(e.key)?.map(Some).ok_or(missing),
+        }
     }
 
     /// The values of the keys, in their order.

@@ -10,9 +10,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::super::{Engine, Flight, Peer, Purpose, Watch, entry};
 use crate::authenticator::Authenticator;
+use crate::config::Served;
 use crate::connection::messages::Reply;
-use crate::local::Local;
 use crate::memory::Memory;
+use crate::opened::Opened;
 
 /// More turns than all of this takes.
 const TURNS_MAX: usize = 10_000;
@@ -25,7 +26,8 @@ struct Rig {
 }
 
 fn rig() -> Rig {
-    let local = Local::open("mem:?profile=tiny&size=16MiB", None).expect("a device");
+    let served = Served { url: "mem:?profile=tiny&size=16MiB".into(), ..Served::default() };
+    let (local, _) = Opened::open(&served).expect("a device").settle();
     let config = SubsystemConfig {
         nqn: "nqn.2014-08.org.example:leaving".into(),
         serial: "1".into(),

@@ -1,0 +1,10 @@
+//! Redis clients over real sockets: alone, with each other, beside NVMe/TCP hosts.
+
+mod client;
+mod commands;
+mod crowd;
+mod engines;
+mod errors;
+mod scans;
+mod server;
+mod shared;

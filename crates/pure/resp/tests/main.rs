@@ -1,0 +1,6 @@
+//! The protocol from outside.
+
+mod fuzz;
+mod parser;
+mod requests;
+mod support;
