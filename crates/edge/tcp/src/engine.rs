@@ -26,7 +26,7 @@ use saker_sim::Instant;
 use saker_target::{Answer, ConnectionId, IoCommand, Reaction, Subsystem};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, WeakUnboundedSender};
-use tokio::task::{LocalSet, spawn_local, yield_now};
+use tokio::task::{spawn_local, yield_now};
 use tokio::time::timeout;
 
 use crate::authenticator::Authenticator;
