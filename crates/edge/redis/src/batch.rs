@@ -92,7 +92,9 @@ impl<'i> Batch<'_, 'i> {
             return;
         }
         if !self.session.is_known && !find(args.at(0)).is_some_and(|row| row.is_for_strangers()) {
-            return self.alone(|batch| batch.replies.error(format_args!("NOAUTH Authentication required.")));
+            return self.alone(|batch| {
+                batch.replies.error(format_args!("NOAUTH a password is needed: AUTH PASSWORD"))
+            });
         }
         match request(args) {
             Ok(Request::Get(key)) if is_key(key) => self.add((Op::Retrieve, key, &[]), Answer::Value),

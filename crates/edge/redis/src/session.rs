@@ -65,7 +65,7 @@ impl Session {
             self.is_known = true;
             return true;
         }
-        replies.error(format_args!("WRONGPASS invalid username-password pair or user is disabled."));
+        replies.error(format_args!("WRONGPASS the user is default, and this is not its password"));
         false
     }
 
@@ -77,10 +77,7 @@ impl Session {
             return;
         }
         if !self.is_known {
-            let what = "HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH \
-                        <user> <pass> option can be used to authenticate the client and select the RESP protocol \
-                        version at the same time";
-            return replies.error(format_args!("NOAUTH {what}"));
+            return replies.error(format_args!("NOAUTH say AUTH first, or HELLO 3 AUTH default PASSWORD"));
         }
         if let Some(name) = hello.name {
             *self.client.name.borrow_mut() = name.to_vec();
