@@ -156,7 +156,7 @@ fn malformed_payloads() {
     };
     check(&[], 0, Reason::Truncated);
     check(&[0; 4], 0, Reason::Empty);
-    for kind in [0, 5, 15, 20, 0x0110, 0x8000_0010_u32] {
+    for kind in [0, 5, 15, 21, 0x0110, 0x8000_0010_u32] {
         let payload = [&[1, 0, 0, 0][..], &kind.to_le_bytes(), b"\x04\0\0\0abcd\0\0\0\0"].concat();
         check(&payload, 4, Reason::Type);
     }
