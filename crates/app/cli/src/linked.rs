@@ -12,4 +12,5 @@ pub mod opened;
 pub mod salvage;
 mod scrubs;
 pub mod serve;
+mod supervised;
 mod ycsb;

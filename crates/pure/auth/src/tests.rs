@@ -39,9 +39,8 @@ fn the_primes_are_those_of_their_definition() {
         let precision = bits + GUARD + ROOM;
         let number = |n: u64| BoxedUint::from(n).resize(precision);
         let power = |n: u32| number(1).shl(n);
-        let middle = e(bits - 130, precision).wrapping_add(&number(x)).shl(64);
-        let value =
-            power(bits).wrapping_sub(&power(bits - 64)).wrapping_add(&middle).wrapping_sub(&number(1));
+        let middle = e(bits - 130, precision).wrapping_add(number(x)).shl(64);
+        let value = power(bits).wrapping_sub(power(bits - 64)).wrapping_add(&middle).wrapping_sub(number(1));
         let found = prime(group).expect("it has one");
         assert_eq!(value.to_be_bytes().split_off_tail(group.bytes()), found.as_ref().to_be_bytes().as_ref());
     }
@@ -54,9 +53,9 @@ fn values_at_the_ends_are_refused() {
     for group in GroupId::ALL.into_iter().skip(1) {
         let p = prime(group).expect("it has one").as_ref().clone();
         let number = |n: u64| BoxedUint::from(n).resize(p.bits_precision());
-        let below = |n: u64| p.wrapping_sub(&number(n));
+        let below = |n: u64| p.wrapping_sub(number(n));
         let is_taken = |value: &BoxedUint| private.shared(group, &value.to_be_bytes()).is_some();
-        let ends = [number(0), number(1), below(1), below(0), p.wrapping_add(&number(1))];
+        let ends = [number(0), number(1), below(1), below(0), p.wrapping_add(number(1))];
         assert_eq!(ends.each_ref().map(is_taken), [false; 5], "{group:?}");
         assert_eq!([number(2), below(2)].each_ref().map(is_taken), [true; 2], "{group:?}");
         assert!(private.shared(group, &number(2).to_be_bytes()[1..]).is_none(), "too short");

@@ -1,5 +1,6 @@
 //! How long a wrong response takes to be refused says nothing about where it is wrong: Welch's t-test between responses that are
 //! wrong in the first byte and in the last, in turn (the method of dudect, Reparaz, Balasch and Verbauwhede, 2017).
+#![expect(clippy::disallowed_types, reason = "it measures what an attacker could measure")]
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -85,7 +85,8 @@ impl Rights {
     pub(crate) fn check_io(&self, sqe: &Sqe, facts: &[NamespaceFacts]) -> Result<(), Status> {
         let nsid = sqe.nsid.get();
         let is_flush = sqe.opcode == kv::opcode::FLUSH;
-        if !self.sees(nsid) && !(is_flush && nsid == saker_nvme::NSID_ALL) {
+        let is_for_all = is_flush && nsid == saker_nvme::NSID_ALL;
+        if !self.sees(nsid) && !is_for_all {
             return Err(Status::INVALID_NAMESPACE_OR_FORMAT);
         }
         if self.read_only && !is_flush && !only_reads(sqe, facts) {

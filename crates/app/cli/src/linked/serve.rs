@@ -2,11 +2,11 @@
 
 use saker_tcp::config::slow_after;
 use saker_tcp::{
-    ConfigError, LogFormat, RedisConfig, ServeError, Served, Server, ServerConfig, StopSignal, Supervisor,
-    Watch, Word,
+    ConfigError, LogFormat, RedisConfig, ServeError, Served, Server, ServerConfig, StopSignal, Word,
 };
 
 use super::scrubs::Scrubs;
+use super::supervised::Supervised;
 use crate::args::serve::ServeArgs;
 use crate::error::CliError;
 use crate::report::Serving;
@@ -239,34 +239,5 @@ mod tests {
         assert_eq!(without("mem:?size=1GiB&timing=off&seed=2"), "mem:?size=1GiB&seed=2");
         assert_eq!((without("mem:?timing=off"), without("mem:")), ("mem:".into(), "mem:".into()));
         assert_eq!(without("mem:?timings=1"), "mem:?timings=1");
-    }
-}
-
-/// A service manager hears of this server.
-struct Supervised {
-    supervisor: Option<Supervisor>,
-    watch: Option<Watch>,
-}
-
-impl Supervised {
-    fn begin(server: &Server, serving: &Serving) -> Result<Self, CliError> {
-        let failed = |error: std::io::Error| {
-            CliError::failed(format!("NOTIFY_SOCKET: {error}"), "see the service manager")
-        };
-        let Some(supervisor) = Supervisor::of_environment().map_err(failed)? else {
-            return Ok(Self { supervisor: None, watch: None });
-        };
-        let watch = supervisor.watch(server.pulse()).map_err(failed)?;
-        let (names, addresses) = (serving.subsystems.join(" "), serving.addresses.join(" "));
-        supervisor.ready(&format!("serving {names} at {addresses}"));
-        Ok(Self { supervisor: Some(supervisor), watch })
-    }
-}
-
-impl Drop for Supervised {
-    fn drop(&mut self) {
-        // An end in order may take longer than the watchdog waits: stopping has a limit of its own.
-        self.watch.take();
-        self.supervisor.iter().for_each(Supervisor::stopping);
     }
 }

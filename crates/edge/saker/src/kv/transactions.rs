@@ -236,6 +236,7 @@ impl Transaction<'_> {
     /// assert_eq!(kv.get(b"sum")?, Some(b"42".to_vec()));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[expect(clippy::type_complexity, reason = "pairs of keys and values say more than a name")]
     pub fn scan(&mut self, range: &KeyRange<'_>) -> Result<Vec<(Vec<u8>, Vec<u8>)>, HostError> {
         let Some((from, to)) = bounds(range)? else { return Ok(Vec::new()) };
         let (mut pairs, mut count) = (BTreeMap::new(), 0);

@@ -269,6 +269,7 @@ fn hosts_have_secrets_of_their_own() {
 #[test]
 fn settings_that_make_no_sense_are_named() {
     let secrets = Secrets::new();
+    #[expect(clippy::type_complexity, reason = "a table of this test")]
     let spoil: [(fn(&mut ServerConfig), &str); 4] = [
         (|config| config.all_hosts.secret_file = Some("no/such/file".into()), "no/such/file"),
         (|config| config.all_hosts.secret_file = None, "without secret_file"),

@@ -158,6 +158,7 @@ fn phantoms_are_conflicts() {
     for engine in ["lsm", "tree"] {
         let server = serve(&device(engine));
         let (mut one, mut other) = (open(&server, ""), open(&server, ""));
+        #[expect(clippy::type_complexity, reason = "a table of this test")]
         let changes: [(&[&[u8]], &[&[u8]], bool); 7] = [
             (&[b"k2"], &[], true),
             (&[b"k4"], &[], true),

@@ -53,11 +53,14 @@ pub struct Versioned {
     pub version: PairVersion,
 }
 
+/// From which key on, and before which.
+pub type Bounds = (Vec<u8>, Vec<u8>);
+
 /// From which key on, and before which, the keys of a range are; nothing behind it: up to the last. `None`: there are none.
 ///
 /// # Errors
 /// [`HostError::KeyLength`] for a bound of more than 16 bytes.
-pub fn bounds(range: &KeyRange<'_>) -> Result<Option<(Vec<u8>, Vec<u8>)>, HostError> {
+pub fn bounds(range: &KeyRange<'_>) -> Result<Option<Bounds>, HostError> {
     let from = range.from.max(range.prefix).to_vec();
     let behind_prefix = match range.prefix.iter().rposition(|byte| *byte != u8::MAX) {
         Some(last) => {

@@ -176,7 +176,7 @@ impl Rig {
         }
         let mut begun = Vec::new();
         self.store.begin_jobs(&mut |worker, _| begun.push(worker));
-        if self.turns % 3 == 0 {
+        if self.turns.is_multiple_of(3) {
             begun.reverse();
         }
         for worker in begun {
