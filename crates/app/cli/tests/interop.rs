@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 
 /// Name of the test, script and what it is given behind the program (of kernels Debian's meta package), and whether
 /// `require` requires it.
-const HOSTS: [(&str, &str, &[&str], bool); 9] = [
+const HOSTS: [(&str, &str, &[&str], bool); 10] = [
     ("linux_6_1", "run", &["linux-image-cloud-amd64"], true),
     ("linux_6_12", "run", &["linux-image-6.12-cloud-amd64"], false),
     ("auth_linux_6_12", "auth", &["linux-image-6.12-cloud-amd64"], false),

@@ -97,6 +97,7 @@ pub fn capacity(cx: &Context<'_>) -> Result<Outcome, LabError> {
         crc: 0,
         version: 0,
         kind: Kind::Pair,
+        in_group: false,
         key_bytes: plan.key_bytes,
         value_bytes: plan.value_bytes,
     };

@@ -66,6 +66,7 @@ impl Model {
         Some(match ask {
             Ask::Op(Op::Delete) if there.is_none() => Err(Status::KEY_DOES_NOT_EXIST),
             Ask::Op(_) => Ok(()),
+            Ask::Range => unreachable!("no entry here asks for a range"),
             Ask::Absent => condition(there.is_none()),
             Ask::Present => condition(there.is_some()),
             Ask::Value => condition(there.is_some_and(|(_, value)| value == rest)),

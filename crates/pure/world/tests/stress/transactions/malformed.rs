@@ -82,7 +82,7 @@ fn cases() -> Vec<(&'static str, Form, Vec<u8>, Status, u32)> {
 }
 
 /// What was appended to the log. To look for a key, a hash FTL may send sections away: their pages do not count.
-fn records_written<D: Machine>(rig: &Rig<D>) -> ([u64; Stream::COUNT], u64) {
+fn records_written<D: Machine>(rig: &mut Rig<D>) -> ([u64; Stream::COUNT], u64) {
     let log = rig.machine.stats().namespaces[0].log;
     let mut appended = log.bytes_appended;
     appended[Stream::Map as usize] = 0;
@@ -95,7 +95,7 @@ fn refused<D: Machine>(build: &Build) {
     transact(&mut rig, &good).expect("room");
     rig.machine.rest();
     for (what, form, payload, status, at) in cases() {
-        let before = (rig.machine.digest(), records_written(&rig));
+        let before = (rig.machine.digest(), records_written(&mut rig));
         let id = saker_nvme::Key::new(b"id").expect("a name");
         for id in [None, Some(id)] {
             let ticket = rig.kv.group_in_mode(form, TRANSACTION, id, &payload).expect("room");
@@ -107,7 +107,7 @@ fn refused<D: Machine>(build: &Build) {
         let ended = end(&mut rig, ticket);
         assert!(ended.0.is(status) && ended.1 == at, "{what}: {} at {}", ended.0, ended.1);
         rig.machine.rest();
-        let after = (rig.machine.digest(), records_written(&rig));
+        let after = (rig.machine.digest(), records_written(&mut rig));
         assert_eq!(before, after, "{what}");
         let ticket = rig.kv.group_results(id, 64).expect("room");
         assert!(end(&mut rig, ticket).0.is(Status::KEY_DOES_NOT_EXIST), "{what}: it has no results");
