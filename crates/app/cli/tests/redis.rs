@@ -64,7 +64,7 @@ struct Known {
 }
 
 fn key(n: u64) -> Vec<u8> {
-    format!("{n}{}", if n % 3 == 0 { ":a long key, beyond sixteen bytes" } else { "" }).into_bytes()
+    format!("{n}{}", if n.is_multiple_of(3) { ":a long key, beyond sixteen bytes" } else { "" }).into_bytes()
 }
 
 fn value(n: u64, version: u64) -> Vec<u8> {
