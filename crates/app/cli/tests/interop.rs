@@ -1,6 +1,7 @@
 //! Stock Linux kernels against `saker serve`, in QEMU: `interop/run`, a test for each kernel, and `interop/auth` for
 //! authentication. And SPDK: `interop/spdk`, where the variable `SAKER_SPDK` names its source tree. And `interop/prometheus`:
-//! promtool and Prometheus read its metrics. In the soak Redis's clients: `interop/redis`, and `interop/mooncake/run`: Mooncake's published wheel drives the device.
+//! promtool and Prometheus read its metrics. In the
+//! soak Redis's clients: `interop/redis`, and `interop/mooncake/run`: Mooncake's published wheel drives the device.
 //!
 //! Tests that cannot run here are counted as ignored, unless the variable `SAKER_INTEROP` is `require`. libtest decides
 //! before a test runs whether it is ignored; so this program speaks its language without it.
