@@ -11,6 +11,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 const CLIENTS: usize = 8;
+/// Transactions that are carried out before the target is killed.
+const COMMITS_MIN: u64 = 20;
 
 #[test]
 #[ignore = "the parent starts it and kills it"]
@@ -93,6 +95,16 @@ fn live_and_die(path: &Path, shared: &Mutex<Shared>, moment: Duration) {
         for n in 0..CLIENTS {
             scope.spawn(move || client(n, url, shared));
         }
+        // On a busy machine hosts take long to connect.
+        let before = shared.lock().expect("no client panics").recorder.committed();
+        let is_under_way =
+            || shared.lock().expect("no client panics").recorder.committed() >= before + COMMITS_MIN;
+        for _ in 0..1000 {
+            if is_under_way() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
         std::thread::sleep(moment);
         child.kill().expect("kills");
         child.wait().expect("ends");
@@ -111,7 +123,7 @@ fn history(engine: EngineKind, lives: u64, rng: &mut Rng) -> (u64, u64) {
     }
     let Shared { recorder, conflicts, .. } = shared.into_inner().expect("no client panics");
     let (committed, unknown) = (recorder.committed(), recorder.unknown());
-    assert!(committed > lives * 5, "{engine:?}: {committed} in {lives} lives");
+    assert!(committed >= lives * COMMITS_MIN, "{engine:?}: {committed} in {lives} lives");
     let found = recorder.anomalies();
     assert_eq!(found, Vec::<String>::new(), "{engine:?}");
     (unknown, conflicts)
