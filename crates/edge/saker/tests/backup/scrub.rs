@@ -80,7 +80,9 @@ fn beside_a_writer_it_finds_nothing_but_damage() {
                 kv.close().expect("closes");
             });
             // A scrub of an image that nobody has open is a reader of it, and keeps writers out.
-            while !is_open.load(Ordering::Relaxed) && !writer.is_finished() {}
+            while !is_open.load(Ordering::Relaxed) && !writer.is_finished() {
+                std::thread::yield_now();
+            }
             while begun.elapsed() < Duration::from_millis(tier(100, 60_000)) {
                 let (_, damage) = found(&url);
                 assert_eq!(damage, Vec::<String>::new(), "{} pass {passes}", engine.name());
