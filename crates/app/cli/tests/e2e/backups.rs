@@ -84,6 +84,11 @@ fn an_image_grows_and_is_scrubbed() {
     desk.saker(&["get", "--device", "file:disk.img", "c"]).good();
     let sound = desk.saker(&["scrub", "file:disk.img", "--rate", "100MiB"]);
     assert!(sound.code == Some(0) && said(&sound.out).contains(": sound; "), "{}", said(&sound.out));
+    // A scrub is of pages that are programmed: more than the page buffer holds.
+    let value = "x".repeat(900);
+    for n in 0..60 {
+        desk.saker(&["put", "--device", "file:disk.img", &format!("more {n}"), &value]).good();
+    }
     let mut bytes = desk.read("disk.img");
     let at = bytes.iter().rposition(|byte| *byte != 0).expect("there is data");
     bytes[at] ^= 4;
