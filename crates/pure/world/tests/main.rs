@@ -1,6 +1,5 @@
 //! Host and device joined, in virtual time and without time. One program, so that it is linked once.
 
-mod block_reads;
 mod clocked;
 mod contract;
 mod cores;
@@ -10,7 +9,6 @@ mod dispatch;
 mod fallback;
 mod gather;
 mod groups;
-mod host_cores;
 mod host_device;
 mod host_side;
 mod iterators;

@@ -91,8 +91,6 @@ fn main() -> Result<(), CompareError> {
         skew: None,
         cache: CacheOptions::NONE,
         store_cache: None,
-        block_cache_bytes: 0,
-        changes: saker_lab::Settings::default(),
         cpus: Cpus::default(),
         seed: 1,
     };

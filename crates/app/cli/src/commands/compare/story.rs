@@ -186,14 +186,7 @@ mod tests {
             ("put_commands_per_operation", commands),
         ];
         let metrics = metrics.map(|(name, value)| Metric { name: name.into(), value }).into();
-        System {
-            name: name.into(),
-            store: "hash_store".into(),
-            group: None,
-            metrics,
-            cpu: None,
-            stalls: None,
-        }
+        System { name: name.into(), store: "hash_store".into(), group: None, metrics }
     }
 
     fn run(values: &str) -> TimedRun {
