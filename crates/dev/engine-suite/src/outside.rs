@@ -169,9 +169,13 @@ fn unsupported<T>(step: &Step<Result<T, KvError>>) -> Option<Capability> {
     }
 }
 
-/// Hints that are ignored and places that are not known are not refused.
-const SILENT: Capabilities =
-    Capabilities::of(&[Capability::PrefetchHint, Capability::Reserve, Capability::Places]);
+/// Hints that are ignored and places that are not known are not refused, and an engine without threads of its own is asked for no outcome.
+const SILENT: Capabilities = Capabilities::of(&[
+    Capability::PrefetchHint,
+    Capability::Reserve,
+    Capability::Places,
+    Capability::Workers,
+]);
 
 /// What an engine lacks it refuses by name, directly and behind a trait object.
 pub fn what_an_engine_lacks_it_refuses_by_name(subject: Subject) {
