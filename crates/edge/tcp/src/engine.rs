@@ -92,6 +92,8 @@ pub(crate) struct Engine {
     is_written_through: bool,
     busy_poll: bool,
     authenticator: Authenticator,
+    /// Commands that wait for it, by connection, each of which has one at most.
+    authenticating: BTreeMap<ConnectionId, authentication::Begun>,
     /// The way to here, for work that is done elsewhere.
     requests: WeakUnboundedSender<Request>,
     watch: Watch,
@@ -124,6 +126,7 @@ impl Engine {
             is_written_through: false,
             busy_poll,
             authenticator,
+            authenticating: BTreeMap::new(),
             requests,
             watch,
             tally: Tally::default(),
