@@ -53,7 +53,7 @@ impl Kv {
         self.connection.write_control(self.store.native().driver_mut(), self.nsid)
     }
 
-    /// Everything that the device counts, by name, over every URL: log page C3h ([`Counter`](crate::Counter)). A target tells what all
+    /// Everything that the device counts, by name, over every URL: log page C3h ([`Counter`]). A target tells what all
     /// its hosts have done, by opcode and status, too. `None`: the device does not tell, such as one of a vendor that does not have
     /// that page.
     ///

@@ -1,4 +1,4 @@
-//! Transactions: members that are all carried out or none, over any engine that has [`Capability::Transactions`](crate::Capability::Transactions)
+//! Transactions: members that are all carried out or none, over any engine that has [`Capability::Transactions`]
 //! (compound commands with `CC_TRANSACTION`, HotStorage'19, section 5).
 //!
 //! Every member is judged by the pairs as they are before the transaction. If all may be carried out, the writes go into the
@@ -35,7 +35,7 @@ pub enum Ask<'p> {
     /// The pair has that value.
     Value(&'p [u8]),
     /// From the key on, and before that other one if there is one, there are so many keys. Of engines that have
-    /// [`Capability::Scan`](crate::Capability::Scan).
+    /// [`Capability::Scan`].
     Range(u32, Option<&'p [u8]>),
 }
 

@@ -16,7 +16,7 @@
 //! |---|---|
 //! | 0-31 | hash index |
 //! | 32-47 | grains of the record |
-//! | 48-49 | kind: 1 pair, 2 tombstone, 3 head of a group ([`super::group::head`]), whose hash index is that of its first record |
+//! | 48-49 | kind: 1 pair, 2 tombstone, 3 head of a group (`hash_ftl/group/head.rs`), whose hash index is that of its first record |
 //! | 50 | 1: there is a check |
 //! | 51 | the check's highest bit |
 //! | 52-55 | 0 |
