@@ -10,6 +10,8 @@ pub(super) struct Parked {
     pub ticket: Ticket,
     pub op: Op,
     pub pages: Vec<PageAddr>,
+    /// The last try asked for them.
+    pub asked: bool,
     /// A Flush: the tag that must have finished, and then that of its sync.
     pub after: Option<Tag>,
     pub synced: Option<Tag>,
@@ -30,6 +32,7 @@ impl Parked {
             ticket,
             op,
             pages: Vec::new(),
+            asked: false,
             after,
             synced,
             failed,

@@ -75,13 +75,14 @@ fn disk_asked(kind: Kind, asked: &[(&'static str, u64)]) -> DiskStore<saker_worl
     DiskStore::timed(&build, &[job()], None).expect("connects")
 }
 
+const HOST_GEOMETRY: Geometry = Geometry { page_bytes: 4096, oob_bytes: 96, segment_pages: 32, segments: 96 };
+
 fn host(kind: Kind) -> HostStore {
     host_asked(kind, &[])
 }
 
 fn host_asked(kind: Kind, asked: &[(&'static str, u64)]) -> HostStore {
-    let geometry = Geometry { page_bytes: 4096, oob_bytes: 96, segment_pages: 32, segments: 96 };
-    let mut build = build(kind, geometry, AT_HOST, true);
+    let mut build = build(kind, HOST_GEOMETRY, AT_HOST, true);
     build.ask(&Settings::told(asked));
     HostStore::timed(&build, &job()).expect("connects")
 }
@@ -100,6 +101,14 @@ fn jobs_side_by_side_on_a_full_store() {
         };
         keeps("disk", kind, batches_until_full(disk(), IN_DEVICE));
         keeps("disk", kind, snapshot_while_collected(disk(), IN_DEVICE));
+        let host = || {
+            let mut build = build(kind, HOST_GEOMETRY, AT_HOST, true);
+            build.profile.host.background_cores.value = 4;
+            build.ask(&Settings::told(&[("compaction_threads", 3), ("max_write_buffer_number", 3)]));
+            HostStore::timed(&build, &job()).expect("connects")
+        };
+        keeps("host", kind, batches_until_full(host(), AT_HOST));
+        keeps("host", kind, snapshot_while_collected(host(), AT_HOST));
     }
 }
 
