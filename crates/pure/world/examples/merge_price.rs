@@ -33,9 +33,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let run = fill(profile, value_bytes)?;
     let pair_bytes = (KEY_BYTES + value_bytes) as f64;
     let busy = run.busy.with(Activity::Compaction).as_nanos() as f64;
-    let read = counter(&run, "compact_read_bytes")?;
-    let model = busy / (read / pair_bytes);
-    println!("{profile}, {KEY_BYTES} + {value_bytes} bytes: {read:.0} bytes merged, {model:.0} ns a pair");
+    let merged = counter(&run, "compact_write_bytes")?;
+    let model = busy / (merged / pair_bytes);
+    println!("{profile}, {KEY_BYTES} + {value_bytes} bytes: {merged:.0} bytes merged, {model:.0} ns a pair");
     if let (Some(ns), Some(ghz)) = (args.get(2), args.get(3)) {
         let (ns, ghz): (f64, f64) = (ns.parse()?, ghz.parse()?);
         let scaled = ns * ghz / PROFILE_GHZ;

@@ -6,6 +6,7 @@ use saker_engine::Settings;
 use saker_host::TransferOptions;
 use saker_link::Rule;
 use saker_profile::Profile;
+use saker_sim::{Activity, Duration};
 use saker_world::{Job, Op, RunResult, StoreKind, run_virtual};
 
 const PAIRS: u64 = 4000;
@@ -30,14 +31,20 @@ fn job(operations: Vec<Op>) -> Job {
     Job { threads: 1, depth: 1, operations, flush: true, transfer: TransferOptions::default() }
 }
 
-/// Puts, and twice the same gets; the results of the gets.
+/// Puts, and twice the same gets; the results of the gets. Gets of one pair come between: the fill leaves tables to merge, and
+/// what merges read is not what gets read.
 fn read_twice(build: &Build) -> [RunResult; 2] {
     let puts = (0..PAIRS).map(|n| Op::Put(key(n), vec![n as u8; 100])).collect();
+    let settle = vec![Op::Get(key(7)); 20_000];
     let gets = || job((0..PAIRS).step_by(40).map(|n| Op::Get(key(n))).collect());
-    let mut runs = run_virtual(StoreKind::Host, build, &[job(puts), gets(), gets()]).expect("runs");
+    let jobs = [job(puts), job(settle), gets(), gets()];
+    let mut runs = run_virtual(StoreKind::Host, build, &jobs).expect("runs");
     assert!(runs.iter().all(|run| run.errors == 0));
-    let again = runs.pop().expect("three jobs");
-    [runs.pop().expect("three jobs"), again]
+    let again = runs.pop().expect("four jobs");
+    let first = runs.pop().expect("four jobs");
+    let merged = first.busy.with(Activity::Compaction) + first.busy.with(Activity::Flush);
+    assert_eq!(merged, Duration::ZERO, "what the fill left is done");
+    [first, again]
 }
 
 /// Engines whose pairs lie in a log, or in blocks of tables.

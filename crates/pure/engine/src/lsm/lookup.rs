@@ -16,7 +16,7 @@ use super::inside::Whose;
 use super::levels::LEVELS;
 use super::pairs::{LONG_HEAD, Pairs, open_long};
 use super::table::Table;
-use crate::ordered::block::{Block, block_bytes};
+use crate::ordered::block::{self, BLOCK_BYTES, Block};
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::sum::Sum;
 use saker_engine_api::KvError;
@@ -106,7 +106,7 @@ impl LsmStore {
                 Seen::Absent => return Step::Need(std::mem::take(looked)),
                 Seen::Bad(e) => return Step::Done(Err(e)),
             };
-            w.work(Unit::ChecksumByte, block.checked_bytes(block_bytes(self.log.geometry().page_bytes)));
+            w.work(Unit::ChecksumByte, block.checked_bytes(self.log.geometry().page_bytes.min(BLOCK_BYTES)));
             w.work(Unit::Compare, 7);
             if let Some(e) = block.get(block.lower_bound(key, version)) {
                 return Step::Done(Ok((e.key == *key).then_some(e)));
@@ -128,8 +128,7 @@ impl LsmStore {
     }
 
     pub(super) fn blocks_per_page(&self) -> usize {
-        let page_bytes = self.log.geometry().page_bytes;
-        (page_bytes / block_bytes(page_bytes)) as usize
+        block::blocks_per_page(self.log.geometry().page_bytes) as usize
     }
 
     /// A block of a table.
@@ -138,13 +137,12 @@ impl LsmStore {
             return self.packed_block(table, n, span, m);
         }
         let (page, part) = (n / self.blocks_per_page(), n % self.blocks_per_page());
-        let bytes = block_bytes(self.log.geometry().page_bytes) as usize;
-        let (start, end) = (part * bytes, (part + 1) * bytes);
-        let data = match self.table_page(table, page, start as u32..end as u32, m) {
+        let span = block::span(self.log.geometry().page_bytes, part as u32);
+        let data = match self.table_page(table, page, span.clone(), m) {
             Ok(data) => data,
             Err(seen) => return seen,
         };
-        let block = data.get(start..end);
+        let block = data.get(span.start as usize..span.end as usize);
         match block.and_then(|block| Block::open(block, table.id, n as u32)) {
             Some(block) => Seen::Here(DataBlock::Entries(block)),
             None => Seen::Bad(KvError::Corrupt),

@@ -61,16 +61,16 @@ impl HostKv {
     }
 
     /// A piece of a job, again while all pages that it asks for are at hand. Its worker holds the pages of the last one until it holds
-    /// what is needed now, and as long as all is blocked.
+    /// what is needed now, as long as all is blocked, and as long as it works: a page has several blocks, and each is a piece.
     fn work_at<W: Meter>(&mut self, worker: usize, job: Job, w: &mut W) -> Step<Background> {
         loop {
             let finished = self.medium.finished();
             let step = self.store.background(job, finished, &mut Context::new(&mut self.medium, w));
             let before = self.workers.crew.take_pages(worker).unwrap_or_default();
             match step {
-                Step::Blocked(stall) => {
+                Step::Blocked(_) | Step::Done(Background::Worked) => {
                     self.workers.crew.hold(worker, Some(before));
-                    return Step::Blocked(stall);
+                    return step;
                 }
                 Step::Done(outcome) => {
                     self.medium.release_pages(&before);

@@ -94,6 +94,18 @@ impl<S: Measured> Driver<S> {
         charge
     }
 
+    /// What was done for operations that go on waiting: a core that polls does it. If none does, the next one that acts pays.
+    pub(super) fn spend_idle(&mut self, charge: Charge, at: Instant) {
+        let idle = self.idle_core(at).filter(|n| self.cores[*n].busy <= at);
+        let Some(n) = idle.filter(|_| charge.total() > Duration::ZERO) else {
+            self.debt = charge.owed();
+            return;
+        };
+        self.polled(n, at);
+        charge.note(n, Activity::Foreground, &mut self.result.busy);
+        self.cores[n].busy = at + charge.total();
+    }
+
     /// Up to now the lane's core looked for completions, if it waits for one.
     pub(super) fn polled(&mut self, n: usize, at: Instant) {
         let core = &self.cores[n];

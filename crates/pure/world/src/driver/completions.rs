@@ -76,7 +76,7 @@ impl<S: Measured> Driver<S> {
         }
         let spent = self.spent_by_store(0, at);
         if ended.is_empty() {
-            self.debt = spent.owed();
+            self.spend_idle(spent, at);
         } else {
             let share = spent.shared_by(ended.len() as u64);
             ended.drain(..).for_each(|taken| self.complete(taken, at, share));
@@ -91,6 +91,7 @@ impl<S: Measured> Driver<S> {
         if core.state == State::Waiting {
             core.state = State::Ready;
         }
+        core.late += core.busy.max(at).since(at);
         core.busy = core.busy.max(at) + share;
         let to = core.busy;
         self.result.busy.add(taken.lane, Activity::Completions, completions);

@@ -38,6 +38,8 @@ enum State {
 struct Core {
     /// It is busy until then.
     busy: Instant,
+    /// By how much its thread was late for completions so far, because the core did other things for the store.
+    late: Duration,
     state: State,
     /// The lane's next operation in the job.
     next: usize,
@@ -48,6 +50,12 @@ struct Core {
 }
 
 impl Core {
+    /// That of the lane of that number.
+    fn new(lane: usize) -> Self {
+        let (busy, late) = (Instant::ZERO, Duration::ZERO);
+        Self { busy, late, state: State::Ready, next: lane, in_flight: 0, started: Vec::new() }
+    }
+
     fn start(&mut self, slot: u32, at: Instant) {
         let slot = slot as usize;
         if slot >= self.started.len() {
@@ -102,14 +110,12 @@ impl<S: Measured> Driver<S> {
         let lanes = (0..threads).map(|_| store.open_lane()).collect::<Result<Vec<_>, _>>();
         let lanes = lanes.map_err(|_| HostError::from(ProtocolError::Queues))?;
         let workers = Workers::new(store.background_cores());
-        let core =
-            |n| Core { busy: Instant::ZERO, state: State::Ready, next: n, in_flight: 0, started: Vec::new() };
         Ok(Self {
             order: store.order(),
             prices: store.prices(),
             store,
             lanes,
-            cores: (0..threads).map(core).collect(),
+            cores: (0..threads).map(Core::new).collect(),
             depth: usize::from(like.depth.max(1)),
             interval: build.interval,
             workers,
@@ -140,7 +146,8 @@ impl<S: Measured> Driver<S> {
     fn begin(&mut self, job: &Job) {
         let begun = self.store.now();
         for (n, core) in self.cores.iter_mut().enumerate() {
-            (core.busy, core.state, core.next, core.in_flight) = (begun, State::Ready, n, 0);
+            (core.busy, core.late, core.state) = (begun, Duration::ZERO, State::Ready);
+            (core.next, core.in_flight) = (n, 0);
         }
         (self.open, self.in_flight) = (self.cores.len(), 0);
         (self.begun, self.result) = (begun, RunResult::new());

@@ -77,22 +77,23 @@ impl<S: Measured> Driver<S> {
         let at = |worker: &Worker| match worker {
             Worker::Idle => None,
             Worker::Due { since, .. } if has_own => Some(*since),
-            Worker::Due { since, .. } => self.idle_core().map(|n| self.cores[n].busy.max(*since)),
+            Worker::Due { since, .. } => self.idle_core(*since).map(|n| self.cores[n].busy.max(*since)),
             Worker::Busy { until, .. } => Some(*until),
         };
         self.workers.all.iter().enumerate().filter_map(|(n, worker)| Some((at(worker)?, n))).min()
     }
 
-    /// The core of a lane that has nothing to do, the first that is free.
-    fn idle_core(&self) -> Option<usize> {
+    /// The core of a lane that has nothing to do, the first that is free from `since` on; of several the one whose thread was late for
+    /// the least so far, so that none falls behind the others.
+    pub(super) fn idle_core(&self, since: Instant) -> Option<usize> {
         let is_idle = |state| matches!(state, State::Waiting | State::Over);
         let idle = self.cores.iter().enumerate().filter(|(_, core)| is_idle(core.state));
-        idle.min_by_key(|(_, core)| core.busy).map(|(n, _)| n)
+        idle.min_by_key(|(_, core)| (core.busy.max(since), core.late)).map(|(n, _)| n)
     }
 
     /// It is time for what [`Driver::work_at`] told.
     pub(super) fn work(&mut self, at: Instant, worker: usize) {
-        let idle_core = if self.workers.own_cores() > 0 { None } else { self.idle_core() };
+        let idle_core = if self.workers.own_cores() > 0 { None } else { self.idle_core(at) };
         match (self.workers.all[worker], idle_core) {
             (Worker::Due { job, .. }, Some(n)) => self.quantum(job, n, at),
             (Worker::Due { job, .. }, None) => self.quantum_of(worker, job, at),

@@ -13,7 +13,7 @@ const LOOKED_MAX: usize = 4096;
 pub enum Whose {
     /// An operation's: the block cache is asked, and gets what is read.
     Operation,
-    /// Background work's.
+    /// Background work's: pages come as a whole, for what merges and collections read lies side by side.
     Background,
 }
 
@@ -30,18 +30,27 @@ impl BlockSegments {
         self.cache.stats
     }
 
-    /// Asks for pages, as far as they were looked at since pages were asked for last, and holds them until they are released. How many
-    /// parts were in the block cache.
+    /// Asks for pages, an operation's as far as they were looked at since pages were asked for last, and holds them until they are
+    /// released. How many parts were in the block cache.
     pub fn bring(&mut self, pages: &[PageAddr], whose: Whose) -> u64 {
         let hits = self.cache.stats.hits;
         let looked = std::mem::take(&mut *self.looked.borrow_mut());
         for at in pages {
             let parts =
                 looked.iter().filter(|(page, _)| page == at).fold(Parts::NONE, |all, (_, p)| all.and(*p));
-            let parts = if parts.is_none() { self.pages.all() } else { parts };
-            self.bring_parts(*at, parts, whose);
+            self.bring_parts(*at, self.wanted(*at, parts, whose), whose);
         }
         self.cache.stats.hits - hits
+    }
+
+    /// What to bring of a page of which those parts were looked at and were not there. If there were none, what was looked at is there
+    /// already, or nothing was looked at.
+    fn wanted(&self, at: PageAddr, looked: Parts, whose: Whose) -> Parts {
+        let is_held = self.pages.get(at, Parts::NONE).is_some();
+        match whose {
+            Whose::Operation if !looked.is_none() || is_held => looked,
+            Whose::Operation | Whose::Background => self.pages.all(),
+        }
     }
 
     fn bring_parts(&mut self, at: PageAddr, parts: Parts, whose: Whose) {
