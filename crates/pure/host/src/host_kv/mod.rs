@@ -290,7 +290,8 @@ impl HostKv {
 
     /// It needs pages. What is found in the block cache costs a look under a lock each, as in RocksDB's.
     fn need<W: Meter>(&mut self, parked: &mut Parked, pages: Reads, w: &mut W) {
-        let hits = self.medium.bring_instead(&pages, &parked.pages, Whose::Operation);
+        let whose = if matches!(parked.op, Op::Scan { .. }) { Whose::Scan } else { Whose::Operation };
+        let hits = self.medium.bring_instead(&pages, &parked.pages, whose);
         w.work(Unit::Probe, hits);
         w.work(Unit::Lock, hits);
         self.waits += u64::from(!self.medium.all_here(&pages));

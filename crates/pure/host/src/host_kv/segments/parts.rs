@@ -13,6 +13,9 @@ const LOOKED_MAX: usize = 4096;
 pub enum Whose {
     /// An operation's: the block cache is asked, and gets what is read.
     Operation,
+    /// A scan's: the same, but pages come as a whole, for what it shows lies side by side. RocksDB's iterators read ahead, too
+    /// (facebook/rocksdb, `include/rocksdb/table.h`, `max_auto_readahead_size`).
+    Scan,
     /// Background work's: pages come as a whole, for what merges and collections read lies side by side.
     Background,
 }
@@ -49,7 +52,7 @@ impl BlockSegments {
         let is_held = self.pages.get(at, Parts::NONE).is_some();
         match whose {
             Whose::Operation if !looked.is_none() || is_held => looked,
-            Whose::Operation | Whose::Background => self.pages.all(),
+            Whose::Operation | Whose::Scan | Whose::Background => self.pages.all(),
         }
     }
 
@@ -60,7 +63,7 @@ impl BlockSegments {
             let (page_buffer, slot) = (&self.page_buffer, *slot);
             return self.pages.renew(at..=at, || bytes_of(page_buffer, slot));
         }
-        let fills = whose == Whose::Operation && self.cache.is_on();
+        let fills = whose != Whose::Background && self.cache.is_on();
         if fills && self.are_cached(at, reading) {
             return;
         }
