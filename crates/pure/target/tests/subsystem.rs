@@ -3,6 +3,8 @@
 
 #[path = "subsystem/hosts.rs"]
 mod hosts;
+#[path = "subsystem/traffic.rs"]
+mod traffic;
 
 use saker_device::controller::{HealthCounters, NamespaceFacts, NamespaceKind};
 use saker_nvme::admin::{self, GetLogPage, Identify, SetFeatures, build, feature::fid};
