@@ -39,6 +39,7 @@ fn config(kind: Kind) -> SubsystemConfig {
         kind,
         controllers_max: 3,
         remote_ports: Default::default(),
+        namespace_rates: Default::default(),
     }
 }
 

@@ -94,7 +94,10 @@ impl<T> Flow<T> {
 
     /// Commands were taken away: where nothing waits, nothing is held.
     pub fn settle(&mut self) {
-        self.queues.iter_mut().filter(|queue| queue.commands.is_empty()).for_each(|q| q.held = Held::default());
+        self.queues
+            .iter_mut()
+            .filter(|queue| queue.commands.is_empty())
+            .for_each(|q| q.held = Held::default());
         if self.is_empty() {
             self.held = Held::default();
         }

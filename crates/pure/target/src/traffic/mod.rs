@@ -16,6 +16,7 @@ mod turns;
 mod waits;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use saker_sim::{Instant, earliest};
 
@@ -129,9 +130,9 @@ impl<T> Traffic<T> {
     fn enter(&mut self, host: &str) -> HostId {
         loop {
             self.last_host = self.last_host.wrapping_add(1);
-            let id = HostId(self.last_host);
-            if !self.flows.contains_key(&id) {
-                self.flows.insert(id, Flow::new(host));
+            if let Entry::Vacant(place) = self.flows.entry(HostId(self.last_host)) {
+                let id = *place.key();
+                place.insert(Flow::new(host));
                 self.names.insert(host.to_owned(), id);
                 return id;
             }
@@ -174,8 +175,7 @@ impl<T> Traffic<T> {
             return self.remove(host);
         }
         let gone = self.flows.iter_mut().filter(|(id, flow)| **id != HostId::OWN && is_left(flow));
-        let mut debts: Vec<(u64, HostId)> =
-            gone.map(|(id, flow)| (flow.gate.debt_nanos(now), *id)).collect();
+        let mut debts: Vec<(u64, HostId)> = gone.map(|(id, flow)| (flow.gate.debt_nanos(now), *id)).collect();
         if debts.len() > GONE_MAX {
             debts.sort_unstable();
             debts.iter().take(debts.len() - GONE_MAX).for_each(|(_, id)| self.remove(*id));
@@ -268,7 +268,9 @@ impl<T> Traffic<T> {
                     self.deadline = earliest(self.deadline, Some(at));
                     self.turns.rotate(flow);
                 }
-                Pick::Ready(_) if flow.is_over_its_share(self.window.each) && self.turns.has_others(host, now) => {
+                Pick::Ready(_)
+                    if flow.is_over_its_share(self.window.each) && self.turns.has_others(host, now) =>
+                {
                     held += 1;
                     self.turns.rotate(flow);
                 }

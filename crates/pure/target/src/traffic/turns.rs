@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use saker_sim::Instant;
 
-use super::{HostId, QUANTUM};
 use super::flow::{Flow, Place};
+use super::{HostId, QUANTUM};
 
 /// The hosts that ask, in two lists: those that have begun to ask come first.
 #[derive(Debug, Default)]

@@ -196,7 +196,11 @@ fn other_rates_hold_at_once() {
     assert_eq!(drain(&mut traffic, START), [0]);
     assert_eq!(drain(&mut traffic, at(SECOND)), []);
     traffic.set_rates(|_| bytes(100_000), &NamespaceRates::new(), at(SECOND));
-    assert_eq!(drain(&mut traffic, at(SECOND + SECOND / 10)).len(), 10, "what is owed is paid at the new rate");
+    assert_eq!(
+        drain(&mut traffic, at(SECOND + SECOND / 10)).len(),
+        10,
+        "what is owed is paid at the new rate"
+    );
     traffic.set_rates(|_| NONE, &NamespaceRates::from([(1, commands(1))]), at(2 * SECOND));
     assert_eq!(drain(&mut traffic, at(2 * SECOND)).len(), 89, "commands that are in line stay in their line");
     traffic.push((host, 1), (1, 0), 0, at(2 * SECOND));
@@ -313,7 +317,8 @@ fn whatever_comes_nothing_is_lost_or_goes_twice() {
         (0..5_000).for_each(|_| model.step());
         let mut turns = 0;
         while !model.waiting.is_empty() || !model.in_device.is_empty() {
-            (model.next(), model.finish());
+            model.next();
+            model.finish();
             model.now = model.now + Duration::from_nanos(1_000_000);
             turns += 1;
             assert!(turns < 1_000_000, "{} wait", model.waiting.len());
