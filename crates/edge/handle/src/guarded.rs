@@ -1,6 +1,6 @@
 //! A device that threads share: one call at a time, closed once, and not behind a fork.
 
-use crate::fork;
+use crate::fork::Born;
 use crate::{Class, Fault};
 use std::mem::ManuallyDrop;
 use std::sync::{Mutex, MutexGuard};
@@ -11,29 +11,24 @@ pub(crate) struct Guarded<T> {
     /// `None` when it is closed. In a child of a fork it stays as it is for ever: its threads, its lock and its connection are the
     /// parent's.
     inner: ManuallyDrop<Mutex<Option<T>>>,
-    /// Forks when it was opened.
-    born: u64,
+    born: Born,
 }
 
 impl<T> Guarded<T> {
     /// Opens it.
     pub fn open(open: impl FnOnce() -> Result<T, saker::Error>) -> Result<Self, Fault> {
-        fork::watch();
-        let born = fork::forks();
+        let born = Born::now();
         Ok(Self { inner: ManuallyDrop::new(Mutex::new(Some(open()?))), born })
     }
 
-    fn is_behind_fork(&self) -> bool {
-        fork::forks() != self.born
+    /// Before a lock of something that uses it is taken.
+    pub fn check(&self) -> Result<(), Fault> {
+        self.born.check()
     }
 
     fn lock(&self) -> Result<MutexGuard<'_, Option<T>>, Fault> {
         // The lock may be held by a thread that this process does not have, so that it is looked at first.
-        if self.is_behind_fork() {
-            let text =
-                "the device was opened before this process was forked; open it in the process that uses it";
-            return Err(Fault::new(Class::Forked, text));
-        }
+        self.check()?;
         let broken = |_| Fault::new(Class::Broken, "a call on this device has panicked; open it again");
         self.inner.lock().map_err(broken)
     }
@@ -58,7 +53,7 @@ impl<T> Guarded<T> {
 
 impl<T> Drop for Guarded<T> {
     fn drop(&mut self) {
-        if !self.is_behind_fork() {
+        if !self.born.is_behind_fork() {
             // SAFETY: it is dropped here, once, and not used afterwards.
             unsafe { ManuallyDrop::drop(&mut self.inner) };
         }

@@ -17,6 +17,7 @@ mod writes;
 pub use cache::{Cache, CacheStats};
 pub use class::Class;
 pub use fault::Fault;
+pub use fork::Born;
 pub use image::create;
 pub use saker::{
     NamedSetting, NamespaceSnapshot, Require, RetentionOptions, RetentionOrder, ScanOrder, Stats, WriteBatch,

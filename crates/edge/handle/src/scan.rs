@@ -73,8 +73,9 @@ impl Store {
 }
 
 impl Scan {
-    fn under(&self) -> MutexGuard<'_, Under> {
-        self.under.lock().unwrap_or_else(PoisonError::into_inner)
+    fn under(&self) -> Result<MutexGuard<'_, Under>, Fault> {
+        self.store.kv.check()?;
+        Ok(self.under.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The next pairs, about 64 KiB of them; none at the end, or when it was closed.
@@ -82,7 +83,7 @@ impl Scan {
     /// # Errors
     /// [`Fault`], which ends it.
     pub fn next_batch(&self) -> Result<Vec<Pair>, Fault> {
-        let mut under = self.under();
+        let mut under = self.under()?;
         let mut pairs = Vec::new();
         while pairs.is_empty() && under.cursor.is_some() {
             match under.next(&self.store, &mut pairs) {
@@ -100,7 +101,7 @@ impl Scan {
     /// How it is carried out, or was.
     #[must_use]
     pub fn order(&self) -> ScanOrder {
-        self.under().order
+        self.under().map_or(ScanOrder::Device, |under| under.order)
     }
 
     /// Ends it. Ending it again does nothing.
@@ -108,7 +109,7 @@ impl Scan {
     /// # Errors
     /// [`Fault`].
     pub fn close(&self) -> Result<(), Fault> {
-        self.under().close(&self.store)
+        self.under()?.close(&self.store)
     }
 }
 

@@ -1,8 +1,9 @@
 //! A device of pairs.
 
 use crate::guarded::Guarded;
-use crate::{Class, Fault};
+use crate::{Class, Fault, image};
 use saker::{Kv, NamedSetting, Stats, WriteBatch};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A key-value SSD that threads share. Each call waits until those of other threads have ended.
@@ -27,6 +28,15 @@ impl Store {
     /// [`Fault`].
     pub fn open(url: &str) -> Result<Self, Fault> {
         Ok(Self { kv: Arc::new(Guarded::open(|| Kv::open(url))?) })
+    }
+
+    /// Opens an image, which is made if it is not there, and grows if it is smaller than `size`.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn open_or_create(path: &Path, size: &str, profile: &str, engine: &str) -> Result<Self, Fault> {
+        let plan = image::plan(size, profile, engine, 1)?;
+        Ok(Self { kv: Arc::new(Guarded::open(|| Kv::open_or_create(path, &plan))?) })
     }
 
     /// Closes it in order: everything is flushed, an image is marked clean. Closing it again does nothing.

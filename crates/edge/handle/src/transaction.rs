@@ -36,8 +36,9 @@ impl Store {
 }
 
 impl Transaction {
-    fn set(&self) -> MutexGuard<'_, Option<TransactionSet>> {
-        self.set.lock().unwrap_or_else(PoisonError::into_inner)
+    fn set(&self) -> Result<MutexGuard<'_, Option<TransactionSet>>, Fault> {
+        self.store.kv.check()?;
+        Ok(self.set.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Does something in the transaction, whatever comes of it.
@@ -45,7 +46,7 @@ impl Transaction {
         &self,
         work: impl FnOnce(&mut saker::Transaction<'_>) -> Result<R, HostError>,
     ) -> Result<R, Fault> {
-        let mut guard = self.set();
+        let mut guard = self.set()?;
         let set = guard.as_mut().ok_or_else(|| ended("transaction"))?;
         self.store.kv.with(|kv| {
             let mut txn = kv.resume_transaction(std::mem::take(set));
@@ -100,18 +101,20 @@ impl Transaction {
     /// # Errors
     /// [`Fault`].
     pub fn commit(&self) -> Result<(), Fault> {
-        let set = self.set().take().ok_or_else(|| ended("transaction"))?;
+        let set = self.set()?.take().ok_or_else(|| ended("transaction"))?;
         self.store.kv.with(|kv| kv.resume_transaction(set).commit())
     }
 
     /// Forgets it. Forgetting it again does nothing.
     pub fn abort(&self) {
-        drop(self.set().take());
+        if let Ok(mut set) = self.set() {
+            *set = None;
+        }
     }
 
     /// Whether it was committed or aborted.
     #[must_use]
     pub fn is_ended(&self) -> bool {
-        self.set().is_none()
+        self.set().map_or(true, |set| set.is_none())
     }
 }

@@ -27,7 +27,7 @@ pub use backup::{
     read_backup, restore, restore_kv,
 };
 pub use block::Block;
-pub use create::{CreatedImage, ImagePlan, NamespacePlan, create_image, new_uuid};
+pub use create::{CreatedImage, Ensured, ImagePlan, NamespacePlan, create_image, new_uuid};
 pub use device::records::device_config;
 pub use device::{build_device, close_device};
 pub use error::{Error, PlanError};

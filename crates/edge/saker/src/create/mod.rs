@@ -1,7 +1,10 @@
 //! Making images.
 
+mod ensure;
+
 pub use crate::device::identity::new_uuid;
 pub use crate::divide::NamespacePlan;
+pub use ensure::Ensured;
 
 use crate::device::records::{records, seeded_uuid};
 use crate::device::refuse_idle;
