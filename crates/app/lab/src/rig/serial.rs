@@ -5,7 +5,10 @@ use saker_assembly::Build;
 use saker_assembly::port;
 use saker_device::{Attachment, Costs, Device, Timed, timings};
 use saker_flash::Flash;
-use saker_host::{ClientOptions, ConnectOptions, Connection, Driver, KvClient, Patience, TransferOptions};
+use saker_host::connect::KvQueueOptions;
+use saker_host::{
+    ClientOptions, ConnectOptions, Connection, Driver, KvClient, KvQueue, Patience, TransferOptions,
+};
 use saker_link::Traffic;
 use saker_profile::Profile;
 use saker_segment_store::{PageBuffer, PageBufferMemory};
@@ -48,6 +51,19 @@ pub fn connect<T: Driver>(host: &Attachment, mut driver: T) -> Result<(KvClient<
     let mut client = KvClient::open(&mut connection, driver, 1, options)?;
     client.set_transfer(&mut connection, TransferOptions::default())?;
     Ok((client, connection))
+}
+
+/// A queue pair of a device, for sessions. Values go by PRPs.
+///
+/// # Errors
+/// [`LabError`].
+pub fn queue<T: Driver>(host: &Attachment, driver: &mut T) -> Result<KvQueue, LabError> {
+    let options = ConnectOptions { patience: PATIENCE, ..ConnectOptions::default() };
+    let mut connection = Connection::connect(port(host), driver, options)?;
+    let options = KvQueueOptions { entries: u32::from(DEPTH) + 1, slots: DEPTH };
+    let mut queue = connection.create_kv_queue(driver, 1, options)?;
+    connection.set_transfer(driver, &mut queue, TransferOptions::default())?;
+    Ok(queue)
 }
 
 impl Serial {
