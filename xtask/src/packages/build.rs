@@ -99,6 +99,9 @@ fn deb(workspace: &Workspace, args: &PackageArgs, out: &Path) -> Result<PathBuf,
     let mut command = cargo();
     command.args(["deb", "-p", "saker-cli", "--no-build", "--no-strip", "--profile", &args.profile]);
     command.args(["--target", STATIC_TARGET, "-o"]).arg(&deb).current_dir(&workspace.root);
-    run(&mut command, "`cargo install cargo-deb` installs it; before 3.0 it does not know this workspace's resolver")?;
+    run(
+        &mut command,
+        "`cargo install cargo-deb` installs it; before 3.0 it does not know this workspace's resolver",
+    )?;
     Ok(deb)
 }
