@@ -14,6 +14,7 @@ mod file;
 mod hosts;
 mod log;
 mod names;
+mod rates;
 mod redis;
 
 pub use log::{LogConfig, LogFormat, SLOW_DEFAULT, slow_after};
@@ -29,6 +30,7 @@ use thiserror::Error;
 use crate::memory::FLOOR_BYTES;
 pub use hosts::HostRules;
 
+pub use rates::NamespaceLimits;
 pub use redis::RedisConfig;
 
 /// A device and the name it is served under.
@@ -41,6 +43,9 @@ pub struct Served {
     pub nqn: Option<String>,
     /// Redis clients too, of one of its namespaces.
     pub redis: Option<RedisConfig>,
+    /// Limits of its namespaces.
+    #[serde(default, rename = "namespace")]
+    pub namespaces: Vec<NamespaceLimits>,
 }
 
 /// Everything a server needs to know.
@@ -158,6 +163,7 @@ impl ServerConfig {
             ));
         }
         self.check_names()?;
+        self.check_rates()?;
         self.subsystems.iter().filter_map(|served| served.redis.as_ref()).try_for_each(RedisConfig::check)?;
         if self.connections_max == 0 || self.handshakes_max == 0 {
             return Err(ConfigError::new("connections_max or handshakes_max is 0", "let at least one in"));

@@ -85,6 +85,8 @@ struct Core {
     peer: SocketAddr,
     /// The host as it named itself in the last Connect, to be shown.
     host: String,
+    /// The names of the subsystem and the host in it.
+    names: (String, String),
     /// The queue that is connected.
     qid: Option<u16>,
     target: Target,
@@ -130,6 +132,7 @@ pub(crate) async fn serve_stranger(
         port,
         peer,
         host: String::new(),
+        names: Default::default(),
         qid: None,
         target,
         state: State::Strange,
@@ -358,9 +361,9 @@ impl Core {
         }
         if let State::Connected(subsystem) = &self.state
             && !commands.is_empty()
-            && subsystem.send(Request::Commands(self.id, commands)).is_err()
         {
-            self.is_closing = true;
+            self.note_asked(commands.len());
+            self.is_closing |= subsystem.send(Request::Commands(self.id, commands)).is_err();
         }
     }
 
@@ -373,6 +376,8 @@ impl Core {
         };
         let subsystem = nqn_of(&data.subnqn).and_then(|nqn| self.shared.subsystem(nqn));
         self.host = nqn_of(&data.hostnqn).map(shown).unwrap_or_default();
+        self.names =
+            [&data.subnqn, &data.hostnqn].map(|nqn| nqn_of(nqn).unwrap_or_default().to_owned()).into();
         let Some(subsystem) = subsystem else {
             return self.refuse(command.token, fabrics::InvalidParameter::SUBNQN.into());
         };
@@ -412,7 +417,9 @@ impl Core {
         self.seat.answered();
         match reply {
             Reply::Connected(result) => self.connected(result),
+            Reply::Memory(max) => self.seat.limit_host(max),
             Reply::Completed(answers) => {
+                self.note_answered(answers.len());
                 for (token, answer) in answers {
                     self.target.complete(token, answer.status, answer.result, answer.data);
                 }
@@ -437,6 +444,7 @@ impl Core {
                     self.admit();
                 }
                 self.qid = Some(bound.qid);
+                self.enter_host(bound);
                 self.tell_connected(bound);
             }
             Err(refusal) => self.refuse(token, refusal),

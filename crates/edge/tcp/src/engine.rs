@@ -8,22 +8,23 @@ mod formatted;
 mod iterators;
 mod leaving;
 mod start;
+mod submit;
 mod tally;
 mod watch;
 mod write_cache;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant as Clock};
 
 use saker::Error;
 use saker::panics::ends_process;
-use saker_host::{Done, Driver, SubmitError};
+use saker_host::Done;
 use saker_nvme::fabrics::{Connect, ConnectData, fctype};
 use saker_nvme::vendor_specific::{CommandClass, asks_for_counters};
 use saker_nvme::{NSID_ALL, Sqe, Status, admin, kv};
 use saker_nvme_tcp::target::Command;
 use saker_sim::Instant;
-use saker_target::{Answer, ConnectionId, IoCommand, Reaction, Subsystem};
+use saker_target::{Answer, Charge, ConnectionId, HostId, IoCommand, Reaction, Subsystem, Traffic};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, WeakUnboundedSender};
 use tokio::task::{spawn_local, yield_now};
@@ -40,7 +41,7 @@ use tally::{Tally, class_of};
 pub(crate) use watch::Watch;
 
 /// What a command in flight is for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     Io,
     Shutdown,
@@ -57,6 +58,16 @@ struct Flight {
     entry: (u8, u32, u16),
     /// When it came.
     asked: Instant,
+    /// When no limit held it any more.
+    begun: Instant,
+    /// Whether it asks for data.
+    is_read: bool,
+}
+
+impl Flight {
+    fn of(connection: ConnectionId, token: u16, purpose: Purpose, sqe: &Sqe, asked: Instant) -> Self {
+        Self { connection, token, purpose, entry: entry(sqe), asked, begun: asked, is_read: false }
+    }
 }
 
 const fn entry(sqe: &Sqe) -> (u8, u32, u16) {
@@ -66,6 +77,7 @@ const fn entry(sqe: &Sqe) -> (u8, u32, u16) {
 #[derive(Debug)]
 struct Peer {
     replies: UnboundedSender<Reply>,
+    host: HostId,
     answers: Vec<(u16, Answer)>,
     /// Commands with the device or waiting for it.
     outstanding: usize,
@@ -79,9 +91,9 @@ pub(crate) struct Engine {
     local: Option<Local>,
     peers: BTreeMap<ConnectionId, Peer>,
     /// By slot of the device's queue.
-    flights: Vec<Option<Flight>>,
+    flights: Vec<Option<(Flight, Charge)>>,
     in_flight: usize,
-    waiting: VecDeque<(Flight, IoCommand)>,
+    traffic: Traffic<(Flight, IoCommand)>,
     /// Connections that are gone while the device works for them: its commands, and the memory these hold.
     leaving: BTreeMap<ConnectionId, (usize, Seat)>,
     iterators: Iterators,
@@ -117,7 +129,7 @@ impl Engine {
             local,
             peers: BTreeMap::new(),
             in_flight: 0,
-            waiting: VecDeque::new(),
+            traffic: Traffic::default(),
             leaving: BTreeMap::new(),
             iterators: Iterators::default(),
             answered: Vec::new(),
@@ -145,7 +157,7 @@ impl Engine {
 
     /// Takes what has been asked, waiting if there is nothing else to do. False when the server stops.
     async fn take_requests(&mut self, requests: &mut UnboundedReceiver<Request>) -> bool {
-        let first = if self.in_flight > 0 || self.busy_poll {
+        let first = if !self.is_idle() || self.busy_poll {
             // The sockets' turn.
             yield_now().await;
             requests.try_recv()
@@ -171,8 +183,10 @@ impl Engine {
     fn patience(&self) -> Duration {
         let Some(local) = &self.local else { return TICK };
         let clocked = &local.shared().clocked;
-        let until = |at: Instant| Duration::from_nanos(at.since(clocked.now().min(at)).as_nanos());
-        clocked.next_deadline().map_or(TICK, until).min(TICK)
+        let until =
+            |at: Option<Instant>, now| at.map_or(TICK, |at| Duration::from_nanos(at.since(now).as_nanos()));
+        let of_limits = until(self.traffic.deadline(), self.now());
+        until(clocked.next_deadline(), clocked.now()).min(of_limits).min(TICK)
     }
 
     fn now(&self) -> Instant {
@@ -192,6 +206,7 @@ impl Engine {
             }
             Request::Worked(id, token, worked) => self.worked(id, token, worked),
             Request::Drain(id) => {
+                self.lift_limits();
                 if let Some(peer) = self.peers.get_mut(&id) {
                     peer.is_draining = true;
                 }
@@ -202,8 +217,10 @@ impl Engine {
                 self.subsystem.set_access(port, access);
                 self.tell_events();
             }
-            Request::Hosts(hosts, policies) => {
+            Request::Hosts(hosts, policies, rates) => {
                 self.subsystem.set_hosts(hosts, policies).into_iter().for_each(|id| self.close(id));
+                self.subsystem.set_namespace_rates(rates);
+                self.follow_limits();
             }
             // Nobody waits any more if that fails.
             Request::Pulse(told) => drop(told.send(())),
@@ -229,7 +246,8 @@ impl Engine {
         // A connection that is gone has nobody to tell; `Closed` follows.
         let _ = replies.send(Reply::Connected(result));
         if result.is_ok() {
-            let peer = Peer { replies, answers: Vec::new(), outstanding: 0, is_draining: false };
+            let host = self.join(id);
+            let peer = Peer { replies, host, answers: Vec::new(), outstanding: 0, is_draining: false };
             self.peers.insert(id, peer);
         }
     }
@@ -267,23 +285,10 @@ impl Engine {
             }
             Ok(command) => {
                 self.iterators.submitted(id, &command.sqe);
-                self.enqueue(
-                    Flight { connection: id, token, purpose: Purpose::Io, entry, asked: now },
-                    command,
-                );
+                let flight = Flight::of(id, token, Purpose::Io, &sqe, now);
+                self.enqueue(Flight { is_read: command.room > 0, ..flight }, command);
             }
         }
-    }
-
-    fn enqueue(&mut self, flight: Flight, command: IoCommand) {
-        if self.local.is_none() {
-            return self.answer(flight.connection, flight.token, Answer::status(Status::INVALID_OPCODE));
-        }
-        if let Some(peer) = self.peers.get_mut(&flight.connection) {
-            peer.outstanding += 1;
-        }
-        self.waiting.push_back((flight, command));
-        self.submit_waiting();
     }
 
     fn for_controller(&mut self, id: ConnectionId, token: u16, sqe: &Sqe, now: Instant) {
@@ -320,11 +325,7 @@ impl Engine {
                 self.watch.shutdown(&self.subsystem, id);
                 let sqe = Sqe::new(kv::opcode::FLUSH, NSID_ALL);
                 let flush = IoCommand { sqe, data: Vec::new(), room: 0, is_value: false };
-                let entry = entry(&sqe);
-                self.enqueue(
-                    Flight { connection: id, token, purpose: Purpose::Shutdown, entry, asked: now },
-                    flush,
-                );
+                self.enqueue(Flight::of(id, token, Purpose::Shutdown, &sqe, now), flush);
             }
         }
         self.watch.controller(&self.subsystem, id, sqe, was_ready);
@@ -349,51 +350,6 @@ impl Engine {
         self.watch.device_answered(&self.subsystem, id, sqe, status);
         self.is_written_through |= self.subsystem.wants_write_through();
         self.answer(id, token, Answer { status, result, data: Vec::new() });
-    }
-
-    /// Commands of connections that are gone end first, for the same reason as in [`Self::closed`].
-    fn submit_waiting(&mut self) {
-        if !self.leaving.is_empty() {
-            return;
-        }
-        let Some(local) = &mut self.local else { return };
-        while let Some((flight, command)) = self.waiting.pop_front() {
-            match local.submit(command) {
-                Ok(slot) => {
-                    self.flights[usize::from(slot)] = Some(flight);
-                    self.in_flight += 1;
-                }
-                Err((SubmitError::Full, command)) => {
-                    self.waiting.push_front((flight, command));
-                    return;
-                }
-                Err(_) => {
-                    self.finished(flight, Answer::status(Status::INTERNAL_ERROR));
-                    return self.submit_waiting();
-                }
-            }
-        }
-    }
-
-    /// Lets the device work and takes what it has completed.
-    fn drive(&mut self) {
-        let Some(local) = &mut self.local else { return };
-        if self.in_flight > 0 {
-            local.queue.ring();
-        }
-        local.shared().clocked.drive();
-        let now = self.now();
-        loop {
-            let Some(local) = &mut self.local else { return };
-            let Some(done) = local.queue.poll(taken) else { return };
-            let Ok((slot, answer)) = done else { continue };
-            if let Some(flight) = self.flights[usize::from(slot)].take() {
-                self.in_flight -= 1;
-                self.watch.finished(&flight, answer.status, now);
-                self.count_finished(&flight, answer.status, now);
-                self.finished(flight, answer);
-            }
-        }
     }
 
     fn finished(&mut self, flight: Flight, answer: Answer) {
@@ -439,6 +395,7 @@ impl Engine {
             return;
         }
         self.looked_at = now;
+        self.tell_limits();
         if let Some(local) = &mut self.local {
             self.watch.look(local, now);
         }
@@ -450,7 +407,8 @@ impl Engine {
 
     /// Everything in flight completes, then the device is closed.
     fn finish(mut self) -> Result<(), Error> {
-        while self.in_flight > 0 || !self.waiting.is_empty() {
+        self.lift_limits();
+        while self.in_flight > 0 || self.traffic.waiting() > 0 {
             self.submit_waiting();
             self.drive();
         }

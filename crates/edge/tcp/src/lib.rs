@@ -42,7 +42,9 @@ mod stop;
 mod strangers;
 mod supervisor;
 
-pub use config::{ConfigError, HostRules, LogConfig, LogFormat, RedisConfig, Served, ServerConfig};
+pub use config::{
+    ConfigError, HostRules, LogConfig, LogFormat, NamespaceLimits, RedisConfig, Served, ServerConfig,
+};
 pub use error::ServeError;
 pub use pulse::Pulse;
 pub use saker_target::{Access, Hosts};

@@ -9,9 +9,12 @@
 //!   So who is greedy takes less the more there are, and nothing that first commands need.
 //! - Nobody is served out of turn: while seats wait, nobody takes more than he has.
 //!
+//! A host may have a limit of its own for all its connections. What waits for that holds up nobody else.
+//!
 //! A host that holds memory and neither reads nor sends keeps it. That harms nobody until others wait; then, after a while, such
 //! connections are closed, those first that have stood still for the longest.
 
+mod hosts;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +26,8 @@ use std::time::Duration;
 use saker_target::ConnectionId;
 use tokio::sync::Notify;
 use tokio::time::Instant;
+
+use hosts::{HostMemory, Hosts};
 
 /// Bytes that every connection may hold, whatever the others do: eight capsules full of data.
 pub(crate) const FLOOR_BYTES: usize = 64 << 10;
@@ -42,6 +47,8 @@ struct Signals {
     cut: Notify,
     /// Bytes that have gone either way, and as many as matter for each answer of the device.
     moved: AtomicU64,
+    /// Commands that the subsystem has not answered: as long as there are any, it is not the host that stands still.
+    owed: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -51,6 +58,8 @@ struct Member {
     /// Bytes that it waits to be allowed; 0 if it does not wait.
     wants: usize,
     signals: Arc<Signals>,
+    /// That of its host, once it is known.
+    host: Option<Arc<HostMemory>>,
     /// What had moved when others began to wait, or when it last moved enough.
     seen: Option<(u64, Instant)>,
 }
@@ -64,11 +73,21 @@ impl Member {
         self.wants.saturating_sub(self.allowed)
     }
 
+    /// Whether its host may hold so many bytes more.
+    fn host_has(&self, bytes: usize) -> bool {
+        self.host.as_ref().is_none_or(|host| bytes <= host.free())
+    }
+
+    fn is_of(&self, host: &Arc<HostMemory>) -> bool {
+        self.host.as_ref().is_some_and(|own| Arc::ptr_eq(own, host))
+    }
+
     /// Since when it has stood still, if that is too long.
     fn stands_still(&mut self, now: Instant, standstill: Duration) -> Option<Instant> {
         let moved = self.signals.moved.load(Ordering::Relaxed);
+        let is_owed = self.signals.owed.load(Ordering::Relaxed) > 0;
         match self.seen {
-            Some((before, since)) if moved - before < MOVED_BYTES_MIN => {
+            Some((before, since)) if !is_owed && moved - before < MOVED_BYTES_MIN => {
                 (now - since >= standstill).then_some(since)
             }
             _ => {
@@ -101,32 +120,52 @@ impl Accounts {
     fn set(&mut self, id: ConnectionId, allowed: usize) {
         if let Some(member) = self.members.get_mut(&id) {
             self.used = self.used + allowed - member.allowed;
+            if let Some(host) = &member.host {
+                host.change(member.allowed, allowed);
+            }
             member.allowed = allowed;
         }
     }
 
     /// Whether the member may hold `to` bytes from now on. If not, it waits for its turn unless it holds something.
-    fn raise(&mut self, id: ConnectionId, to: usize) -> bool {
+    fn raise(&mut self, id: ConnectionId, to: usize) -> Raised {
         let (free, free_for_more) = (self.free(), self.free_for_more());
-        let Some(member) = self.members.get_mut(&id).filter(|member| member.wants == 0) else { return false };
+        let Some(member) = self.members.get(&id).filter(|member| member.wants == 0) else {
+            return Raised::No;
+        };
         let is_first = member.allowed == FLOOR_BYTES;
         let fits = if is_first { to - FLOOR_BYTES <= free } else { to - FLOOR_BYTES <= free_for_more };
-        if fits && self.queue.is_empty() {
+        let host_has = member.host_has(to.saturating_sub(member.allowed));
+        if fits && host_has && !self.is_behind_others(member) {
             self.set(id, to);
-            return true;
+            return Raised::Yes;
         }
-        if is_first {
+        if let Some(member) = self.members.get_mut(&id).filter(|_| is_first) {
             member.wants = to;
             self.queue.push_back(id);
         }
-        false
+        if is_first && !host_has { Raised::HostWaits } else { Raised::No }
     }
 
-    /// Serves those that wait as far as what is free goes.
+    /// Whether somebody waits who comes before: of the same host, or for what all share.
+    fn is_behind_others(&self, member: &Member) -> bool {
+        self.queue.iter().filter_map(|id| self.members.get(id)).any(|other| {
+            other.host_has(other.lacks()) || member.host.as_ref().is_some_and(|host| other.is_of(host))
+        })
+    }
+
+    /// Serves those that wait as far as what is free goes. What waits for its own host holds up nobody else.
     fn serve(&mut self) {
-        while let Some(id) = self.queue.front().copied() {
+        let (mut at, mut held): (usize, Vec<Arc<HostMemory>>) = (0, Vec::new());
+        while let Some(id) = self.queue.get(at).copied() {
             let free = self.free();
             if let Some(member) = self.members.get_mut(&id) {
+                let is_behind = held.iter().any(|host| member.is_of(host));
+                if is_behind || !member.host_has(member.lacks()) {
+                    held.extend(member.host.clone().filter(|_| !is_behind));
+                    at += 1;
+                    continue;
+                }
                 if member.lacks() > free {
                     return;
                 }
@@ -134,7 +173,15 @@ impl Accounts {
                 member.signals.granted.notify_one();
                 self.set(id, to);
             }
-            self.queue.pop_front();
+            self.queue.remove(at);
+        }
+    }
+
+    /// From now on the connection is one of a host.
+    fn enter_host(&mut self, id: ConnectionId, host: &Arc<HostMemory>) {
+        if let Some(member) = self.members.get_mut(&id).filter(|member| member.host.is_none()) {
+            host.change(FLOOR_BYTES, member.allowed);
+            member.host = Some(Arc::clone(host));
         }
     }
 
@@ -147,11 +194,13 @@ impl Accounts {
 
     /// Closes connections that stand still until those that wait can be served. How many.
     fn cut(&mut self, now: Instant, standstill: Duration) -> usize {
-        if self.queue.is_empty() {
+        let waiting = self.queue.iter().filter_map(|id| self.members.get(id));
+        let lacking: usize =
+            waiting.filter(|member| member.host_has(member.lacks())).map(Member::lacks).sum();
+        if lacking == 0 {
             self.members.values_mut().for_each(|member| member.seen = None);
             return 0;
         }
-        let lacking: usize = self.queue.iter().filter_map(|id| self.members.get(id)).map(Member::lacks).sum();
         let free = self.free();
         let mut still = Vec::new();
         for member in self.members.values_mut().filter(|member| member.above_floor() > 0) {
@@ -169,6 +218,16 @@ impl Accounts {
     }
 }
 
+/// What becomes of a wish for more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Raised {
+    Yes,
+    /// It waits, or asks again later.
+    No,
+    /// It waits for its own host.
+    HostWaits,
+}
+
 /// The memory of a server's connections.
 #[derive(Debug)]
 pub(crate) struct Memory {
@@ -179,6 +238,7 @@ pub(crate) struct Memory {
     is_waited_for: AtomicBool,
     /// The most that was used since it was last asked for.
     most_used: AtomicUsize,
+    hosts: Hosts,
 }
 
 impl Memory {
@@ -191,6 +251,7 @@ impl Memory {
             accounts: accounts.into(),
             is_waited_for: AtomicBool::new(false),
             most_used: AtomicUsize::new(0),
+            hosts: Hosts::default(),
         })
     }
 
@@ -211,9 +272,10 @@ impl Memory {
     /// A place for a connection.
     pub fn seat(self: &Arc<Self>, id: ConnectionId) -> Seat {
         let signals = Arc::new(Signals::default());
-        let member = Member { allowed: FLOOR_BYTES, wants: 0, signals: Arc::clone(&signals), seen: None };
+        let member =
+            Member { allowed: FLOOR_BYTES, wants: 0, signals: Arc::clone(&signals), host: None, seen: None };
         self.change(|accounts| accounts.members.insert(id, member));
-        Seat { id, memory: Arc::clone(self), signals, allowed: FLOOR_BYTES, waits: false }
+        Seat { id, memory: Arc::clone(self), signals, host: None, allowed: FLOOR_BYTES, waits: false }
     }
 
     /// Closes connections that have stood still for `standstill` while others wait. To be called now and then.
@@ -224,6 +286,11 @@ impl Memory {
     /// Bytes that connections may hold now beyond what each has for itself.
     pub fn used(&self) -> usize {
         self.accounts().used
+    }
+
+    /// Commands that waited because their host held as much as it may.
+    pub fn host_waits(&self) -> u64 {
+        self.hosts.waits.load(Ordering::Relaxed)
     }
 
     /// The most bytes that were used since the last call, those used now included.
@@ -239,6 +306,7 @@ pub(crate) struct Seat {
     id: ConnectionId,
     memory: Arc<Memory>,
     signals: Arc<Signals>,
+    host: Option<Arc<HostMemory>>,
     allowed: usize,
     waits: bool,
 }
@@ -256,9 +324,36 @@ impl Seat {
         if self.waits {
             return false;
         }
-        let is_allowed = to <= self.allowed || self.memory.change(|accounts| accounts.raise(self.id, to));
+        if to <= self.allowed {
+            return true;
+        }
+        let raised = self.memory.change(|accounts| accounts.raise(self.id, to));
+        if raised == Raised::HostWaits {
+            self.memory.hosts.waits.fetch_add(1, Ordering::Relaxed);
+        }
         self.refresh();
-        is_allowed
+        raised == Raised::Yes
+    }
+
+    /// Whose connection it is, and what all connections of that host may hold.
+    pub fn enter_host(&mut self, subsystem: &str, host: &str, max: Option<usize>) {
+        let of_host = self.memory.hosts.of(subsystem, host);
+        self.memory.change(|accounts| accounts.enter_host(self.id, &of_host));
+        self.host = Some(of_host);
+        self.limit_host(max);
+    }
+
+    /// What all connections of its host may hold from now on.
+    pub fn limit_host(&self, max: Option<usize>) {
+        if let Some(host) = &self.host {
+            host.set_max(max);
+            self.memory.change(Accounts::serve);
+        }
+    }
+
+    /// Whether it waits because its host holds as much as it may.
+    pub fn waits_for_host(&self) -> bool {
+        self.waits && self.memory.accounts().members.get(&self.id).is_some_and(|m| !m.host_has(m.lacks()))
     }
 
     /// Gives back what is more than `held` needs, and enters what is held beyond what was allowed.
@@ -293,12 +388,23 @@ impl Seat {
 
     /// What the connection may have under way, if it is not to take what others need.
     pub fn share(&self) -> usize {
-        self.memory.free_for_more.load(Ordering::Relaxed).max(FLOOR_BYTES)
+        let of_host = self.host.as_ref().map_or(usize::MAX, |host| host.free());
+        self.memory.free_for_more.load(Ordering::Relaxed).min(of_host).max(FLOOR_BYTES)
     }
 
     /// So many bytes have gone one way or the other.
     pub fn moved(&self, bytes: usize) {
         self.signals.moved.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// So many commands are with the subsystem.
+    pub fn asked(&self, commands: usize) {
+        self.signals.owed.fetch_add(commands, Ordering::Relaxed);
+    }
+
+    /// So many of them are answered.
+    pub fn has_answers(&self, commands: usize) {
+        self.signals.owed.fetch_sub(commands, Ordering::Relaxed);
     }
 
     /// The device has answered: the host cannot have done more meanwhile than wait.

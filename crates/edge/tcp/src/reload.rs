@@ -1,6 +1,6 @@
-//! What of the configuration can change while a server runs: hosts, what they have to prove, and their secrets.
+//! What of the configuration can change while a server runs: hosts, what they have to prove, their secrets, and limits.
 
-use crate::config::{ConfigError, ServerConfig};
+use crate::config::{ConfigError, Served, ServerConfig};
 use crate::connection::messages::Request;
 use crate::server::Server;
 
@@ -13,19 +13,28 @@ impl Server {
     /// [`ConfigError`]; then everything stays as it was.
     pub fn reload(&self, config: &ServerConfig) -> Result<Vec<&'static str>, ConfigError> {
         let policies = config.policies()?;
-        for subsystem in self.names().iter().filter_map(|nqn| self.shared.subsystem(nqn)) {
+        config.check_rates()?;
+        for (nqn, now) in self.names().iter().zip(&self.shared.config.subsystems) {
+            let then = config.subsystems.iter().find(|then| then.is_same(now)).unwrap_or(now);
+            let Some(subsystem) = self.shared.subsystem(nqn) else { continue };
+            let hosts = Request::Hosts(config.hosts.clone(), policies.clone(), then.namespace_rates());
             // A subsystem that is gone has no hosts.
-            let _ = subsystem.send(Request::Hosts(config.hosts.clone(), policies.clone()));
+            let _ = subsystem.send(hosts);
         }
         Ok(fixed(&self.shared.config, config))
     }
+}
+
+/// Whether the same devices are served; limits of their namespaces may differ.
+fn are_same(now: &[Served], then: &[Served]) -> bool {
+    now.len() == then.len() && now.iter().zip(then).all(|(now, then)| now.is_same(then))
 }
 
 /// Settings that differ and that a running server keeps.
 fn fixed(now: &ServerConfig, then: &ServerConfig) -> Vec<&'static str> {
     let differ = [
         ("listen", now.listen != then.listen),
-        ("subsystem", now.subsystems != then.subsystems),
+        ("subsystem", !are_same(&now.subsystems, &then.subsystems)),
         ("connections_max", now.connections_max != then.connections_max),
         ("connections_memory_max", now.connections_memory_max != then.connections_memory_max),
         ("connection_memory_max", now.limits != then.limits),

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use saker::panics::ends_process;
 use saker_nvme::fabrics::DISCOVERY_NQN;
-use saker_target::{Access, ConnectionId, Hosts, Kind, Policies, Portal, Subsystem, SubsystemConfig};
+use saker_target::{
+    Access, ConnectionId, Hosts, Kind, NamespaceRates, Policies, Portal, Subsystem, SubsystemConfig,
+};
 use tokio::net::TcpListener;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -225,6 +227,7 @@ impl Starting {
             let opened = Opened::open(served)?;
             let mut described = describe(&opened, served, &config.hosts, &policies);
             described.remote_ports = remote_ports(at);
+            described.namespace_rates = served.namespace_rates();
             if self.subsystems.contains_key(&described.nqn) {
                 let what = format!("two subsystems have the name {}", described.nqn);
                 return Err(ConfigError::new(what, "give each its own nqn").into());
@@ -270,6 +273,7 @@ fn describe(opened: &Opened, served: &Served, hosts: &Hosts, policies: &Policies
         kind: Kind::Nvm,
         controllers_max: CONTROLLERS_MAX,
         remote_ports: BTreeSet::new(),
+        namespace_rates: NamespaceRates::new(),
     }
 }
 
@@ -293,6 +297,7 @@ fn discovery(portals: Vec<Portal>) -> SubsystemConfig {
         kind: Kind::Discovery,
         controllers_max: DISCOVERY_CONTROLLERS_MAX,
         remote_ports: BTreeSet::new(),
+        namespace_rates: NamespaceRates::new(),
     }
 }
 

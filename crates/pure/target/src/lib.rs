@@ -15,6 +15,7 @@
 //! | `policy` | what each host has to prove and may do |
 //! | `rights` | which commands a host may use |
 //! | `authentication` | queues that have to authenticate |
+//! | `traffic` | in which order commands go to the device, and which of them wait for a limit |
 #![forbid(unsafe_code)]
 
 mod association;
@@ -26,6 +27,7 @@ mod kind;
 mod policy;
 mod rights;
 mod subsystem;
+mod traffic;
 
 pub use authentication::{AUTH_BYTES_MAX, AuthReaction};
 pub use discovery::Portal;
@@ -35,6 +37,7 @@ pub use policy::{HostPolicy, Policies};
 pub use rights::{AdminRights, Rights};
 pub use saker_device::controller::Access;
 pub use subsystem::{Bound, Hosts, Refusal, Subsystem, SubsystemConfig};
+pub use traffic::{Charge, HostId, Limit, NamespaceRates, Rate, Rates, Traffic, Waited, Window};
 
 use saker_nvme::Sqe;
 use saker_nvme::Status;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use saker_auth::Credentials;
 
 use crate::rights::Rights;
+use crate::traffic::Rates;
 
 /// What holds for a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,6 +17,10 @@ pub struct HostPolicy {
     pub rights: Rights,
     /// Queues that it may have connected at once, those for administration included; `None`: as many as the target has place for.
     pub connections_max: Option<usize>,
+    /// What it may ask in a second.
+    pub rates: Rates,
+    /// Bytes of memory that all its queues may hold beyond what each has for itself; `None`: as many as there are.
+    pub memory_max: Option<usize>,
 }
 
 /// The policies of all hosts.

@@ -17,6 +17,7 @@ use crate::authentication::QueueAuth;
 use crate::discovery::Portal;
 use crate::kind::Kind;
 use crate::policy::Policies;
+use crate::traffic::NamespaceRates;
 pub use hosts::Hosts;
 
 use crate::{Answer, ConnectionId, IO_QUEUES_MAX, QUEUE_ENTRIES_MAX, Reaction, TRANSFER_BYTES_MAX};
@@ -48,6 +49,8 @@ pub struct SubsystemConfig {
     pub controllers_max: usize,
     /// Ports by which other machines come: what their hosts may do by default is less.
     pub remote_ports: BTreeSet<u16>,
+    /// What may go to its namespaces in a second.
+    pub namespace_rates: NamespaceRates,
 }
 
 /// A connected queue.
@@ -61,6 +64,8 @@ pub struct Bound {
     pub entries: u16,
     /// Whether it has to authenticate before it can do anything else.
     pub must_authenticate: bool,
+    /// Bytes of memory that all queues of its host may hold beyond what each has for itself.
+    pub memory_max: Option<usize>,
 }
 
 impl Bound {
@@ -173,7 +178,9 @@ impl Subsystem {
             self.connect_io(connection, connect, data, hostnqn)?
         };
         let must_authenticate = self.demand(connection, hostnqn);
-        let bound = Bound { cntlid, qid: connect.qid, entries: connect.sqsize + 1, must_authenticate };
+        let (qid, entries) = (connect.qid, connect.sqsize + 1);
+        let memory_max = self.policy_of(hostnqn).memory_max;
+        let bound = Bound { cntlid, qid, entries, must_authenticate, memory_max };
         self.bound.insert(connection, bound);
         if must_authenticate {
             self.bar(connection, true);

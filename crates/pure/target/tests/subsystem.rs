@@ -3,6 +3,8 @@
 
 #[path = "subsystem/hosts.rs"]
 mod hosts;
+#[path = "subsystem/traffic.rs"]
+mod traffic;
 
 use saker_device::controller::{HealthCounters, NamespaceFacts, NamespaceKind};
 use saker_nvme::admin::{self, GetLogPage, Identify, SetFeatures, build, feature::fid};
@@ -37,6 +39,7 @@ fn config(kind: Kind) -> SubsystemConfig {
         kind,
         controllers_max: 3,
         remote_ports: Default::default(),
+        namespace_rates: Default::default(),
     }
 }
 

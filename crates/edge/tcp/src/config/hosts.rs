@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use saker_auth::{Credentials, GroupId, HashId, Secret};
 use saker_initiator::read_secrets;
-use saker_target::{AdminRights, HostPolicy, Policies, Rights};
+use saker_target::{AdminRights, HostPolicy, Policies, Rights, TRANSFER_BYTES_MAX};
 use serde::Deserialize;
 
+use super::rates::rates;
 use super::{ConfigError, ServerConfig};
 
 /// What holds for a host, or for all that have no rules of their own.
@@ -36,6 +37,12 @@ pub struct HostRules {
     pub admin: Option<Vec<String>>,
     /// Queues that the host may have connected at once.
     pub connections_max: Option<usize>,
+    /// I/O commands that it may have carried out in a second; more wait.
+    pub commands_per_second: Option<u64>,
+    /// Bytes of data that it may move in a second; more wait.
+    pub bytes_per_second: Option<u64>,
+    /// Bytes of memory that all its queues may hold, beyond the 64 KiB that each has for itself; what needs more waits.
+    pub memory_max: Option<usize>,
 }
 
 /// Groups unless others are named: the smallest first, which is safe and costs least. Without a group, whoever records an
@@ -60,6 +67,9 @@ impl HostRules {
             read_only: self.read_only.or(all.read_only),
             admin: self.admin.clone().or_else(|| all.admin.clone()),
             connections_max: self.connections_max.or(all.connections_max),
+            commands_per_second: self.commands_per_second.or(all.commands_per_second),
+            bytes_per_second: self.bytes_per_second.or(all.bytes_per_second),
+            memory_max: self.memory_max.or(all.memory_max),
         }
     }
 
@@ -81,8 +91,14 @@ impl HostRules {
                 "a host needs 2 queues, one for each use",
             ));
         }
+        if let Some(memory) = self.memory_max.filter(|memory| *memory < TRANSFER_BYTES_MAX as usize) {
+            let what = format!("memory_max is {memory}");
+            return Err(ConfigError::new(what, format!("a value needs {TRANSFER_BYTES_MAX}")));
+        }
+        let rates = rates(self.commands_per_second, self.bytes_per_second)?;
         let credentials = self.credentials()?.map(Arc::new);
-        Ok(HostPolicy { credentials, rights, connections_max: self.connections_max })
+        let (connections_max, memory_max) = (self.connections_max, self.memory_max);
+        Ok(HostPolicy { credentials, rights, connections_max, rates, memory_max })
     }
 
     fn credentials(&self) -> Result<Option<Credentials>, ConfigError> {

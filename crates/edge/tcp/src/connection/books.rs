@@ -1,5 +1,6 @@
 //! What a connection holds and may hold: the books of its seat.
 
+use saker_target::Bound;
 use tokio::time::Instant;
 
 use super::Core;
@@ -26,12 +27,36 @@ impl Core {
         self.seat.keep(self.target.memory());
         self.target.allow(self.seat.allowed());
         while let Some(bytes) = self.target.wanted() {
+            let waited = self.seat.waits();
             if !self.seat.raise(self.target.held(), bytes) {
+                if !waited && self.seat.waits_for_host() {
+                    self.tell_memory_limit();
+                }
                 break;
             }
             self.target.allow(self.seat.allowed());
         }
         self.pass_commands();
+    }
+
+    /// Its memory counts as that of its host from now on.
+    pub(super) fn enter_host(&mut self, bound: Bound) {
+        let (subsystem, host) = &self.names;
+        self.seat.enter_host(subsystem, host, bound.memory_max);
+    }
+
+    /// Commands go to the subsystem. Those of an admin queue may be held there for ever, as requests for events are.
+    pub(super) fn note_asked(&self, commands: usize) {
+        if self.qid != Some(0) {
+            self.seat.asked(commands);
+        }
+    }
+
+    /// Commands come back answered.
+    pub(super) fn note_answered(&self, commands: usize) {
+        if self.qid != Some(0) {
+            self.seat.has_answers(commands);
+        }
     }
 
     /// Whether there is room for what the host may say next. If not, commands under way make room, or the host by reading.

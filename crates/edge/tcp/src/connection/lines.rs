@@ -18,6 +18,12 @@ impl Core {
         }
     }
 
+    /// A command waits because its host holds as much memory as it may.
+    pub(super) fn tell_memory_limit(&self) {
+        let (limits, host, limit) = (&self.shared.limits, &self.host, "memory_max");
+        told!(limits, INFO, Limit, connection = self.id, host, limit, "host waits for its limit");
+    }
+
     /// It ends.
     pub(super) fn tell_end(&self, why: Ended) {
         let limits = &self.shared.limits;

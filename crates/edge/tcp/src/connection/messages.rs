@@ -4,7 +4,7 @@ use saker_auth::Worked;
 use saker_nvme::fabrics::{Connect, ConnectData};
 use saker_nvme::vendor_specific::Counter;
 use saker_nvme_tcp::target::Command;
-use saker_target::{Access, Answer, Bound, ConnectionId, Hosts, Policies, Refusal};
+use saker_target::{Access, Answer, Bound, ConnectionId, Hosts, NamespaceRates, Policies, Refusal};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
@@ -28,8 +28,8 @@ pub(crate) enum Request {
     Closed(ConnectionId, Seat),
     /// Namespaces are reached by a port as well as this from now on.
     Access(u16, Access),
-    /// Who may connect from now on, and what hosts have to prove.
-    Hosts(Hosts, Policies),
+    /// Who may connect from now on, what hosts have to prove, may do and may ask in a second, and what namespaces may be asked.
+    Hosts(Hosts, Policies, NamespaceRates),
     /// Say that you go on.
     Pulse(std::sync::mpsc::Sender<()>),
     /// Tell everything that is counted.
@@ -45,6 +45,8 @@ pub(crate) enum Reply {
     Connected(Result<Bound, Refusal>),
     /// The queue has authenticated: it may do everything.
     Admitted,
+    /// Bytes of memory that all queues of the host may hold from now on, beyond what each has for itself.
+    Memory(Option<usize>),
     /// Completions, by token.
     Completed(Vec<(u16, Answer)>),
     /// Close the connection once everything is sent.

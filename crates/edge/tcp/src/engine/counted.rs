@@ -5,6 +5,7 @@ use saker_nvme::fabrics::{self, fctype};
 use saker_nvme::vendor_specific::{CommandClass, Counter, CounterKind};
 use saker_nvme::{Sqe, Status};
 use saker_sim::Instant;
+use saker_target::Waited;
 
 use super::{Engine, Flight, Purpose, class_of};
 
@@ -36,6 +37,18 @@ impl Engine {
         }
     }
 
+    /// What has waited for limits.
+    fn count_waits(&self, all: &mut Vec<Counter>) {
+        let (hosts, namespaces) = self.traffic.waited();
+        let mut count = |[commands, nanos]: [&'static str; 2], nsid, waited: Waited| {
+            all.push(Counter::new(commands, CounterKind::Counter, nsid, waited.commands));
+            all.push(Counter::new(nanos, CounterKind::Counter, nsid, waited.nanos));
+        };
+        count(["host_limit_waits", "host_limit_wait_nanoseconds"], 0, hosts);
+        let names = ["namespace_limit_waits", "namespace_limit_wait_nanoseconds"];
+        namespaces.for_each(|(nsid, waited)| count(names, nsid, waited));
+    }
+
     /// Everything countable by now.
     pub(super) fn counters(&mut self) -> Vec<Counter> {
         let gauge = |name, value: usize| Counter::new(name, CounterKind::Gauge, 0, value as u64);
@@ -43,7 +56,9 @@ impl Engine {
         all.push(gauge("connected_queues", self.peers.len()));
         all.push(gauge("controllers", self.subsystem.controllers()));
         all.push(gauge("commands_in_device", self.in_flight));
-        all.push(gauge("commands_waiting", self.waiting.len()));
+        all.push(gauge("commands_waiting", self.traffic.waiting()));
+        all.push(gauge("commands_waiting_bytes", self.traffic.waiting_bytes() as usize));
+        self.count_waits(&mut all);
         all.extend(self.tally.counters());
         all
     }

@@ -7,7 +7,7 @@ use saker_nvme::vendor_specific::{IteratorCommand, opcode};
 use saker_nvme::{Sqe, Status};
 use saker_target::ConnectionId;
 
-use super::{Engine, Flight, IoCommand, Purpose, entry};
+use super::{Engine, Flight, IoCommand, Purpose};
 
 /// An open iterator: its namespace and its number.
 type Iterator = (u32, u32);
@@ -61,7 +61,6 @@ impl Engine {
     fn end_iterator(&mut self, connection: ConnectionId, (nsid, iterator): Iterator) {
         let sqe = IteratorCommand::Close { iterator }.encode(nsid);
         let command = IoCommand { sqe, data: Vec::new(), room: 0, is_value: false };
-        let (entry, asked) = (entry(&sqe), self.now());
-        self.enqueue(Flight { connection, token: 0, purpose: Purpose::Cleanup, entry, asked }, command);
+        self.enqueue(Flight::of(connection, 0, Purpose::Cleanup, &sqe, self.now()), command);
     }
 }

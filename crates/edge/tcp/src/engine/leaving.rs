@@ -12,10 +12,11 @@ impl Engine {
     /// A host that has lost a connection asks again over another what was not answered. So commands that the device has not begun
     /// are dropped: carried out later, an older write would replace a newer one.
     pub(super) fn closed(&mut self, id: ConnectionId, seat: Seat) {
-        let outstanding = self.peers.remove(&id).map_or(0, |peer| peer.outstanding);
-        let before = self.waiting.len();
-        self.waiting.retain(|(flight, _)| flight.connection != id);
-        let with_device = outstanding - (before - self.waiting.len());
+        let now = self.now();
+        let with_device = self
+            .peers
+            .remove(&id)
+            .map_or(0, |peer| peer.outstanding - self.traffic.leave(peer.host, id, now));
         if with_device > 0 {
             self.leaving.insert(id, (with_device, seat));
         }

@@ -29,6 +29,7 @@ pub(crate) fn start(
         let _ends_process = ends_process("subsystem");
         let (local, redis) = opened.map(Opened::settle).unzip();
         let mut engine = Engine::new(subsystem, local, busy_poll, (authenticator, to_here), watch);
+        engine.follow_limits();
         let tasks = LocalSet::new();
         if let Some(Redis { front, listener }) = redis.flatten() {
             tasks.spawn_local(saker_redis::listen(front, listener));

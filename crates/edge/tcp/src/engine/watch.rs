@@ -8,7 +8,7 @@ use saker_nvme::fabrics::{self, FabricsCommand, property};
 use saker_nvme::status::sct;
 use saker_nvme::{Sqe, Status, admin};
 use saker_sim::Instant;
-use saker_target::{ConnectionId, Subsystem};
+use saker_target::{ConnectionId, Limit, Rate, Subsystem};
 
 use super::Flight;
 use crate::local::Local;
@@ -108,10 +108,26 @@ impl Watch {
         told!(self.limits, WARN, Format, connection = id, host = shown(host), cntlid, nsid, %status, "namespace formatted");
     }
 
+    /// A host has begun to wait for a limit.
+    pub(super) fn limited(&self, host: &str, limit: Limit) {
+        let host = shown(host);
+        let (nsid, rate) = match limit {
+            Limit::Host(rate) => (None, rate),
+            Limit::Namespace(nsid, rate) => (Some(nsid), rate),
+        };
+        let limit = Rate::name(rate);
+        match nsid {
+            None => told!(self.limits, INFO, Limit, host, limit, "host waits for its limit"),
+            Some(nsid) => {
+                told!(self.limits, INFO, Limit, host, nsid, limit, "host waits for a limit of a namespace")
+            }
+        }
+    }
+
     /// A command has ended.
     #[inline]
     pub(super) fn finished(&self, flight: &Flight, status: Status, now: Instant) {
-        let took = now.since(flight.asked.min(now));
+        let took = now.since(flight.begun.min(now));
         if self.slow.is_some_and(|slow| u128::from(took.as_nanos()) >= slow.as_nanos()) {
             self.tell_slow(flight, status, took);
         }

@@ -32,10 +32,14 @@ pub(crate) enum Kind {
     Fault,
     /// A command took long.
     Slow,
+    /// A host waits for a limit.
+    Limit,
+    /// An authentication failed.
+    Authentication,
 }
 
 impl Kind {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Stranger,
         Self::Connect,
         Self::Refuse,
@@ -45,6 +49,8 @@ impl Kind {
         Self::Format,
         Self::Fault,
         Self::Slow,
+        Self::Limit,
+        Self::Authentication,
     ];
 
     /// As summaries name it.
@@ -59,6 +65,8 @@ impl Kind {
             Self::Format => "formatted namespaces",
             Self::Fault => "faults",
             Self::Slow => "slow commands",
+            Self::Limit => "hosts at their limits",
+            Self::Authentication => "failed authentications",
         }
     }
 }

@@ -67,6 +67,10 @@ pub(crate) fn refusal(refusal: &Refusal) -> String {
     if refusal.status.is(Status::CONNECT_INVALID_HOST) {
         return "the host is not allowed".into();
     }
+    if refusal.status.is(Status::CONNECT_CONTROLLER_BUSY) {
+        return "it has as many queues as it may have (connections_max), or there are no more controllers"
+            .into();
+    }
     let known = parameters.into_iter().find(|(parameter, _)| of(*parameter));
     known.map_or_else(|| refusal.status.to_string(), |(_, why)| why.to_owned())
 }
@@ -81,6 +85,7 @@ mod tests {
         assert_eq!(why(Status::CONNECT_INVALID_HOST.into()), "the host is not allowed");
         assert_eq!(why(InvalidParameter::SUBNQN.into()), "there is no subsystem of that name");
         assert_ne!(why(InvalidParameter::QID.into()), why(InvalidParameter::SQSIZE.into()));
-        assert!(why(Status::CONNECT_CONTROLLER_BUSY.into()).contains("SC 81h"));
+        assert!(why(Status::CONNECT_CONTROLLER_BUSY.into()).contains("connections_max"));
+        assert!(why(Status::COMMAND_SEQUENCE_ERROR.into()).contains("SC "));
     }
 }

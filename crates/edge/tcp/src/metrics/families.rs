@@ -56,6 +56,8 @@ pub(crate) struct ServerNumbers {
     pub refused: u64,
     /// Bytes that connections hold.
     pub memory: u64,
+    /// Commands that waited because their host held as much as it may.
+    pub memory_waits: u64,
 }
 
 /// All families of a scrape, in the order of their names.
@@ -107,6 +109,7 @@ impl Gathered {
         rising("connections_accepted", server.accepted);
         rising("connections_without_place", server.without_place);
         rising("connections_refused", server.refused);
+        rising("host_memory_waits", server.memory_waits);
         self.add("connections_memory_bytes", MetricType::Gauge, Labels::new(), Value::Now(server.memory));
         let version = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
         self.add("build", MetricType::Gauge, version, Value::Now(1));

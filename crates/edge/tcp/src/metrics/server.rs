@@ -115,5 +115,6 @@ fn numbers(shared: &Shared) -> ServerNumbers {
         without_place: of(&shared.sockets.without_place),
         refused: of(&shared.sockets.refused),
         memory: shared.memory.used() as u64,
+        memory_waits: shared.memory.host_waits(),
     }
 }

@@ -19,6 +19,7 @@ mod memory;
 mod pairs;
 mod paths;
 mod power;
+mod rates;
 mod raw;
 mod scans;
 mod sessions;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::Subsystem;
 use crate::ConnectionId;
 use crate::authentication::QueueAuth;
-use crate::policy::Policies;
+use crate::policy::{HostPolicy, Policies};
+use crate::traffic::NamespaceRates;
 use saker_sim::Instant;
 
 /// Which hosts may connect.
@@ -27,6 +28,23 @@ impl Hosts {
 }
 
 impl Subsystem {
+    /// What holds for a host of that name.
+    #[must_use]
+    pub fn policy_of(&self, hostnqn: &str) -> &HostPolicy {
+        self.config.policies.of(hostnqn)
+    }
+
+    /// What may go to namespaces in a second.
+    #[must_use]
+    pub const fn namespace_rates(&self) -> &NamespaceRates {
+        &self.config.namespace_rates
+    }
+
+    /// Other rates of namespaces hold from now on.
+    pub fn set_namespace_rates(&mut self, rates: NamespaceRates) {
+        self.config.namespace_rates = rates;
+    }
+
     /// Whether a host's new queue has to authenticate.
     pub(super) fn demand(&mut self, connection: ConnectionId, hostnqn: &str) -> bool {
         let policy = self.config.policies.of(hostnqn);

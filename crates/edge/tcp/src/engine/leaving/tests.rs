@@ -8,7 +8,7 @@ use saker_sim::Instant;
 use saker_target::{Answer, Hosts, IoCommand, Kind, Policies, Subsystem, SubsystemConfig};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::super::{Engine, Flight, Peer, Purpose, Watch, entry};
+use super::super::{Engine, Flight, Peer, Purpose, Watch};
 use crate::authenticator::Authenticator;
 use crate::config::Served;
 use crate::connection::messages::Reply;
@@ -41,6 +41,7 @@ fn rig() -> Rig {
         kind: Kind::Nvm,
         controllers_max: 1,
         remote_ports: Default::default(),
+        namespace_rates: Default::default(),
     };
     let ways = (Authenticator::start().expect("a thread"), unbounded_channel().0.downgrade());
     let engine = Engine::new(
@@ -71,16 +72,16 @@ impl Rig {
     fn join(&mut self, id: u64) {
         let (replies, received) = unbounded_channel();
         self.replies.push(received);
-        let peer = Peer { replies, answers: Vec::new(), outstanding: 0, is_draining: false };
+        let host = self.engine.traffic.join("host", Default::default(), Instant::ZERO);
+        let peer = Peer { replies, host, answers: Vec::new(), outstanding: 0, is_draining: false };
         self.engine.peers.insert(id, peer);
     }
 
     fn ask(&mut self, id: u64, token: u16, command: IoCommand) {
-        let entry = entry(&Sqe::new(command.sqe.opcode, 1));
-        self.engine.enqueue(
-            Flight { connection: id, token, purpose: Purpose::Io, entry, asked: Instant::ZERO },
-            command,
-        );
+        let sqe = Sqe::new(command.sqe.opcode, 1);
+        let flight = Flight::of(id, token, Purpose::Io, &sqe, Instant::ZERO);
+        self.engine.enqueue(Flight { is_read: command.room > 0, ..flight }, command);
+        self.engine.submit_waiting();
     }
 
     fn lose(&mut self, id: u64) {
@@ -91,13 +92,13 @@ impl Rig {
     /// Gives the device turns until nothing is left to do.
     fn settle(&mut self) {
         for _ in 0..TURNS_MAX {
-            if self.engine.in_flight == 0 && self.engine.waiting.is_empty() {
+            if self.engine.in_flight == 0 && self.engine.traffic.waiting() == 0 {
                 return;
             }
             self.engine.submit_waiting();
             self.engine.drive();
         }
-        panic!("{} commands wait for ever", self.engine.waiting.len());
+        panic!("{} commands wait for ever", self.engine.traffic.waiting());
     }
 
     fn answer(&mut self, id: u64, token: u16) -> Option<Answer> {
@@ -122,11 +123,11 @@ fn commands_that_wait_for_the_device_are_dropped_with_their_connection() {
     (1..=3).for_each(|id| rig.join(id));
     let slots = rig.engine.flights.len();
     (0..slots).for_each(|token| rig.ask(1, token as u16, retrieve("none")));
-    assert_eq!((rig.engine.in_flight, rig.engine.waiting.len()), (slots, 0), "the device is full");
+    assert_eq!((rig.engine.in_flight, rig.engine.traffic.waiting()), (slots, 0), "the device is full");
     rig.ask(2, 0, store("lost", b"older"));
     rig.ask(2, 1, store("both", b"older"));
     rig.ask(3, 0, store("both", b"newer"));
-    assert_eq!(rig.engine.waiting.len(), 3);
+    assert_eq!(rig.engine.traffic.waiting(), 3);
     rig.lose(2);
     rig.settle();
     assert!((0..slots).all(|token| rig.answer(1, token as u16).is_some()), "others are answered");
@@ -144,7 +145,7 @@ fn what_the_device_has_begun_ends_before_others_begin() {
     (1..slots).for_each(|token| rig.ask(1, token as u16, retrieve("none")));
     rig.ask(2, 0, store("begun", b"older"));
     rig.ask(2, 1, store("lost", b"older"));
-    assert_eq!((rig.engine.in_flight, rig.engine.waiting.len()), (slots, 1));
+    assert_eq!((rig.engine.in_flight, rig.engine.traffic.waiting()), (slots, 1));
     rig.lose(2);
     rig.ask(3, 0, store("begun", b"newer"));
     assert_eq!(rig.engine.leaving.get(&2).map(|(commands, _)| *commands), Some(1));

@@ -1,0 +1,123 @@
+//! Commands on their way to the device, in the order of their hosts' turns and within their limits, and back.
+
+use saker_host::{Driver, SubmitError};
+use saker_nvme::Status;
+use saker_sim::Instant;
+use saker_target::{Answer, Charge, ConnectionId, HostId, IoCommand};
+
+use super::{Engine, Flight, Purpose, taken};
+
+/// Bytes that a command brings or asks for.
+fn bytes_of(command: &IoCommand) -> u64 {
+    if command.room > 0 { command.room.into() } else { command.data.len() as u64 }
+}
+
+impl Engine {
+    pub(super) fn enqueue(&mut self, flight: Flight, command: IoCommand) {
+        if self.local.is_none() {
+            return self.answer(flight.connection, flight.token, Answer::status(Status::INVALID_OPCODE));
+        }
+        let host = self.note_outstanding(&flight);
+        let (of, what) = ((host, flight.connection), (flight.entry.1, bytes_of(&command)));
+        self.traffic.push(of, what, (flight, command), flight.asked);
+    }
+
+    /// Whose command it is; its connection has one more that is not answered.
+    fn note_outstanding(&mut self, flight: &Flight) -> HostId {
+        let peer = self.peers.get_mut(&flight.connection);
+        let host = peer.map_or(HostId::OWN, |peer| {
+            peer.outstanding += 1;
+            peer.host
+        });
+        if flight.purpose == Purpose::Io { host } else { HostId::OWN }
+    }
+
+    /// Commands of connections that are gone end first, for the same reason as in [`Self::closed`].
+    pub(super) fn submit_waiting(&mut self) {
+        if !self.leaving.is_empty() || self.traffic.waiting() == 0 {
+            return;
+        }
+        let now = self.now();
+        while let Some((charge, (flight, command))) = self.traffic.next(now) {
+            let Some(local) = &mut self.local else { return };
+            let flight = Flight { begun: if charge.was_held { now } else { flight.asked }, ..flight };
+            match local.submit(command) {
+                Ok(slot) => {
+                    self.flights[usize::from(slot)] = Some((flight, charge));
+                    self.in_flight += 1;
+                }
+                Err((SubmitError::Full, command)) => return self.traffic.put_back(charge, (flight, command)),
+                Err(_) => {
+                    self.traffic.finished(charge, 0, now);
+                    self.finished(flight, Answer::status(Status::INTERNAL_ERROR));
+                }
+            }
+        }
+    }
+
+    /// Whether there is nothing to do but to wait: for requests, or for what a limit lets through later.
+    pub(super) const fn is_idle(&self) -> bool {
+        self.in_flight == 0 && (self.traffic.waiting() == 0 || self.traffic.deadline().is_some())
+    }
+
+    /// Lets the device work and takes what it has completed.
+    pub(super) fn drive(&mut self) {
+        let Some(local) = &mut self.local else { return };
+        if self.in_flight > 0 {
+            local.queue.ring();
+        }
+        local.shared().clocked.drive();
+        let now = self.now();
+        loop {
+            let Some(local) = &mut self.local else { return };
+            let Some(done) = local.queue.poll(taken) else { return };
+            let Ok((slot, answer)) = done else { continue };
+            if let Some((flight, charge)) = self.flights[usize::from(slot)].take() {
+                self.completed(flight, charge, answer, now);
+            }
+        }
+    }
+
+    fn completed(&mut self, flight: Flight, charge: Charge, answer: Answer, now: Instant) {
+        self.in_flight -= 1;
+        // What was not asked back was brought.
+        let moved = if flight.is_read { answer.data.len() as u64 } else { u64::MAX };
+        self.traffic.finished(charge, moved, now);
+        self.watch.finished(&flight, answer.status, now);
+        self.count_finished(&flight, answer.status, now);
+        self.finished(flight, answer);
+    }
+
+    /// Other limits of hosts and namespaces hold from now on.
+    pub(super) fn follow_limits(&mut self) {
+        let (now, subsystem) = (self.now(), &self.subsystem);
+        self.traffic.set_rates(|host| subsystem.policy_of(host).rates, subsystem.namespace_rates(), now);
+        for (id, peer) in &self.peers {
+            let memory_max =
+                self.subsystem.host(*id).and_then(|(_, host)| subsystem.policy_of(host).memory_max);
+            // A connection that is gone has nobody to tell; `Closed` follows.
+            let _ = peer.replies.send(crate::connection::messages::Reply::Memory(memory_max));
+        }
+    }
+
+    /// The server stops: nothing waits for a limit any more.
+    pub(super) fn lift_limits(&mut self) {
+        let now = self.now();
+        self.traffic.set_rates(|_| Default::default(), &Default::default(), now);
+    }
+
+    /// The host of a connection, among those that ask.
+    pub(super) fn join(&mut self, id: ConnectionId) -> HostId {
+        let (now, subsystem) = (self.now(), &self.subsystem);
+        subsystem
+            .host(id)
+            .map_or(HostId::OWN, |(_, host)| self.traffic.join(host, subsystem.policy_of(host).rates, now))
+    }
+
+    /// Who has begun to wait for a limit.
+    pub(super) fn tell_limits(&mut self) {
+        for (host, limit) in self.traffic.news() {
+            self.watch.limited(&host, limit);
+        }
+    }
+}
