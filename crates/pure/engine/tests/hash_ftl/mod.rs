@@ -2,6 +2,7 @@
 //! every way of knowing validity with every layout of sections.
 
 mod counters;
+mod deletes;
 mod doubling;
 mod fills;
 mod histories;
