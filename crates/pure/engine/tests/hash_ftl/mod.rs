@@ -6,6 +6,7 @@ mod deletes;
 mod doubling;
 mod fills;
 mod histories;
+mod lost_pages;
 mod mappings;
 mod marks;
 mod memory;
