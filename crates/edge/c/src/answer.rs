@@ -2,6 +2,7 @@
 
 use crate::bytes::put_if_wanted;
 use crate::class::saker_error;
+use crate::misuse::misuse;
 use saker_handle::{Class, Fault};
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
@@ -20,11 +21,6 @@ struct Last {
 
 thread_local! {
     static LAST: RefCell<Last> = RefCell::default();
-}
-
-/// A fault of this crate's own.
-pub fn misuse(class: Class, text: &str) -> Fault {
-    Fault { class, text: text.into(), key: None, status: None }
 }
 
 /// Runs a call, and answers with its number. A panic is a number as well: it must not leave Rust.

@@ -1,8 +1,9 @@
 //! Batches.
 
-use crate::answer::{answer, misuse};
+use crate::answer::answer;
 use crate::bytes::{put_if_wanted, read, wanted};
-use crate::registry::{enter, find, leave};
+use crate::misuse::misuse;
+use crate::registry::{Kind, enter, find, leave};
 use crate::store::saker_store;
 use saker_handle::{Class, Store, WriteBatch, Writes};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,6 +21,10 @@ pub const SAKER_ATOMIC: u32 = 1;
 pub struct Batch {
     writes: Mutex<Writes>,
     is_atomic: bool,
+}
+
+impl Kind for Batch {
+    const NAME: &'static str = "batch";
 }
 
 impl Batch {

@@ -1,6 +1,6 @@
 //! Memory of the caller's. Nothing is said about how it is aligned, nor that its parts do not overlap.
 
-use crate::answer::misuse;
+use crate::misuse::misuse;
 use saker_handle::{Class, Fault};
 use std::ffi::{CStr, c_char};
 

@@ -10,6 +10,7 @@ mod bytes;
 mod class;
 mod facts;
 mod many;
+mod misuse;
 mod registry;
 mod scan;
 mod store;

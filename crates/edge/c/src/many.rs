@@ -1,7 +1,8 @@
 //! Many keys in one call.
 
-use crate::answer::{answer, misuse};
+use crate::answer::answer;
 use crate::bytes::{copy, read, wanted};
+use crate::misuse::misuse;
 use crate::registry::find;
 use crate::store::saker_store;
 use saker_handle::{Class, Fault, Store};

@@ -1,50 +1,20 @@
 //! Handles: numbers that are given out once and look like pointers.
 
-use crate::answer::misuse;
-use crate::{batch::Batch, scan::Scan};
-use saker_handle::{Born, Class, Fault, Store, Transaction};
+use crate::misuse::misuse;
+use saker_handle::{Born, Class, Fault};
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Once, PoisonError, RwLock, RwLockWriteGuard};
 
-/// What a handle stands for.
-#[derive(Clone)]
-enum Object {
-    Store(Arc<Store>),
-    Batch(Arc<Batch>),
-    Scan(Arc<Scan>),
-    Transaction(Arc<Transaction>),
-}
-
 /// A kind of objects.
-pub trait Kind: Sized {
+pub trait Kind: Any + Send + Sync {
     /// What C calls it.
     const NAME: &'static str;
-    /// It as an object.
-    fn object(this: Arc<Self>) -> ObjectOf;
-    /// The object, if it is of this kind.
-    fn of(object: ObjectOf) -> Option<Arc<Self>>;
 }
 
-/// An object on its way into the registry, or out of it.
-pub struct ObjectOf(Object);
-
-macro_rules! kinds {
-    ($($kind:ident($name:literal)),*) => {$(
-        impl Kind for $kind {
-            const NAME: &'static str = $name;
-
-            fn object(this: Arc<Self>) -> ObjectOf {
-                ObjectOf(Object::$kind(this))
-            }
-
-            fn of(object: ObjectOf) -> Option<Arc<Self>> {
-                if let Object::$kind(this) = object.0 { Some(this) } else { None }
-            }
-        }
-    )*};
-}
-kinds!(Store("store"), Batch("batch"), Scan("scan"), Transaction("transaction"));
+/// What a handle stands for, of some kind.
+type Object = Arc<dyn Any + Send + Sync>;
 
 /// All that are open. Numbers are used once, so that a handle that was closed is never another one's.
 #[derive(Default)]
@@ -68,7 +38,7 @@ pub fn enter<T: Kind, P>(object: T) -> *mut P {
     let mut objects = OBJECTS.write().unwrap_or_else(PoisonError::into_inner);
     objects.last += 1;
     let number = objects.last;
-    objects.open.insert(number, (T::object(Arc::new(object)).0, Born::now()));
+    objects.open.insert(number, (Arc::new(object), Born::now()));
     pointer(number)
 }
 
@@ -77,8 +47,8 @@ pub fn find<T: Kind, P>(handle: *mut P) -> Result<Arc<T>, Fault> {
     let objects = OBJECTS.read().unwrap_or_else(PoisonError::into_inner);
     let (object, born) = objects.open.get(&handle.addr()).cloned().ok_or_else(|| unknown::<T, P>(handle))?;
     drop(objects);
-    born.check()?;
-    T::of(ObjectOf(object)).ok_or_else(|| unknown::<T, P>(handle))
+    born.check().map_err(Fault::from)?;
+    object.downcast().map_err(|_| unknown::<T, P>(handle))
 }
 
 /// The same, and the handle is none any more; one of another process stays.

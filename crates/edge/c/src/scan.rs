@@ -1,9 +1,10 @@
 //! Scans.
 
-use crate::answer::{answer, answer_or, misuse};
+use crate::answer::{answer, answer_or};
 use crate::bytes::{copy, put_if_wanted, read, wanted};
 use crate::class::saker_error;
-use crate::registry::{enter, find, leave};
+use crate::misuse::misuse;
+use crate::registry::{Kind, enter, find, leave};
 use crate::store::saker_store;
 use saker_handle::{Class, Fault, Pair, ScanWish, Store};
 use std::collections::VecDeque;
@@ -46,6 +47,10 @@ pub struct saker_range {
 pub struct Scan {
     scan: saker_handle::Scan,
     ahead: Mutex<VecDeque<Pair>>,
+}
+
+impl Kind for Scan {
+    const NAME: &'static str = "scan";
 }
 
 /// What a range asks for.

@@ -2,7 +2,7 @@
 
 use crate::answer::answer;
 use crate::bytes::{KeyCopy, put_if_wanted, read, text, text_or, wanted, write};
-use crate::registry::{enter, find, leave};
+use crate::registry::{Kind, enter, find, leave};
 use saker_handle::{Class, Fault, Store};
 use std::ffi::c_char;
 
@@ -10,6 +10,10 @@ use std::ffi::c_char;
 #[expect(non_camel_case_types, reason = "it is the name in C")]
 pub struct saker_store {
     _nobody_follows_it: [u8; 0],
+}
+
+impl Kind for Store {
+    const NAME: &'static str = "store";
 }
 
 fn store_of(store: *mut saker_store) -> Result<std::sync::Arc<Store>, Fault> {

@@ -1,8 +1,9 @@
 //! Transactions.
 
-use crate::answer::{answer, misuse};
+use crate::answer::answer;
 use crate::bytes::{KeyCopy, copy, put_if_wanted, read, wanted};
-use crate::registry::{enter, find, leave};
+use crate::misuse::misuse;
+use crate::registry::{Kind, enter, find, leave};
 use crate::store::{missing, saker_store};
 use saker_handle::{Class, Fault, Require, Store, Transaction};
 
@@ -10,6 +11,10 @@ use saker_handle::{Class, Fault, Require, Store, Transaction};
 #[expect(non_camel_case_types, reason = "it is the name in C")]
 pub struct saker_txn {
     _nobody_follows_it: [u8; 0],
+}
+
+impl Kind for Transaction {
+    const NAME: &'static str = "transaction";
 }
 
 /// `saker_txn_require`: there is no such pair.

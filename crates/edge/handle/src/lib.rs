@@ -6,8 +6,6 @@
 mod cache;
 mod class;
 mod fault;
-mod fork;
-mod guarded;
 mod image;
 mod scan;
 mod store;
@@ -17,10 +15,10 @@ mod writes;
 pub use cache::{Cache, CacheStats};
 pub use class::Class;
 pub use fault::Fault;
-pub use fork::Born;
 pub use image::create;
 pub use saker::{
-    NamedSetting, NamespaceSnapshot, Require, RetentionOptions, RetentionOrder, ScanOrder, Stats, WriteBatch,
+    Born, NamedSetting, NamespaceSnapshot, Require, RetentionOptions, RetentionOrder, ScanOrder, Stats,
+    WriteBatch,
 };
 pub use saker_sim::Duration;
 pub use scan::{Pair, Scan, ScanWish};

@@ -7,6 +7,7 @@ pub mod block;
 pub mod create;
 mod device;
 mod divide;
+mod ensure;
 pub mod error;
 pub mod grow;
 pub mod kv;
@@ -19,6 +20,9 @@ pub mod scrub;
 pub mod secrets;
 pub mod sessions;
 mod settings;
+mod shared;
+pub mod store;
+mod store_error;
 pub mod url;
 pub mod verify;
 
@@ -27,9 +31,10 @@ pub use backup::{
     read_backup, restore, restore_kv,
 };
 pub use block::Block;
-pub use create::{CreatedImage, Ensured, ImagePlan, NamespacePlan, create_image, new_uuid};
+pub use create::{CreatedImage, ImagePlan, NamespacePlan, create_image, new_uuid};
 pub use device::records::device_config;
 pub use device::{build_device, close_device};
+pub use ensure::Ensured;
 pub use error::{Error, PlanError};
 pub use grow::{Grown, grow_image};
 pub use kv::{Keys, Kv, Transaction};
@@ -68,6 +73,9 @@ pub use salvage::{Losses, Lost, Piece, Repaired, Salvaged, repair_image};
 pub use scrub::{ScrubNews, Scrubbed, scrub};
 pub use sessions::{Durable, Saker, SakerOptions, Session, Synced};
 pub use settings::NamedSetting;
+pub use shared::{Born, Shared};
+pub use store::{Answer, AsyncStore, Spaces, Store, StoreTransaction};
+pub use store_error::StoreError;
 pub use url::{Backing, DeviceUrl, LinuxPlace, Salvage, TcpPlace, Timing, UrlError, parse_size};
 pub use verify::{Verified, check_image, image_namespaces, verify_image};
 

@@ -1,10 +1,7 @@
 //! Making images.
 
-mod ensure;
-
 pub use crate::device::identity::new_uuid;
 pub use crate::divide::NamespacePlan;
-pub use ensure::Ensured;
 
 use crate::device::records::{records, seeded_uuid};
 use crate::device::refuse_idle;
@@ -158,7 +155,7 @@ impl ImagePlan {
     }
 
     /// Bytes of all namespaces, if each has a size.
-    fn asked(&self) -> Option<u64> {
+    pub(crate) fn asked(&self) -> Option<u64> {
         self.namespaces
             .iter()
             .map(NamespacePlan::bytes)

@@ -1,6 +1,6 @@
 //! An image that is there, whether it was or not.
 
-use super::ImagePlan;
+use crate::create::ImagePlan;
 use crate::error::{Error, PlanError};
 use crate::grow::grow_image;
 use crate::image::ImageError;

@@ -1,6 +1,6 @@
 //! Which process this is, without a system call: a fork is counted in the child.
 
-use crate::{Class, Fault};
+use crate::store_error::StoreError;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,7 +16,7 @@ extern "C" fn count() {
 /// The process in which something was made.
 ///
 /// ```
-/// let born = saker_handle::Born::now();
+/// let born = saker::Born::now();
 /// assert!(born.check().is_ok(), "a child of a fork is told that it is another process");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,10 @@ pub struct Born(u64);
 
 impl Born {
     /// This process.
+    ///
+    /// ```
+    /// assert_eq!(saker::Born::now(), saker::Born::now());
+    /// ```
     #[must_use]
     pub fn now() -> Self {
         watch();
@@ -32,19 +36,25 @@ impl Born {
 
     /// Whether it was another process, which has forked this one. No lock that was there then may be taken: a thread that this process
     /// does not have may hold it.
+    ///
+    /// ```
+    /// assert!(!saker::Born::now().is_behind_fork());
+    /// ```
     #[must_use]
     pub fn is_behind_fork(self) -> bool {
         FORKS.load(Ordering::Relaxed) != self.0
     }
 
-    /// The same as a fault.
+    /// The same as an error.
     ///
     /// # Errors
-    /// [`Class::Forked`].
-    pub fn check(self) -> Result<(), Fault> {
-        let text =
-            "the device was opened before this process was forked; open it in the process that uses it";
-        if self.is_behind_fork() { Err(Fault::new(Class::Forked, text)) } else { Ok(()) }
+    /// [`StoreError::Forked`].
+    ///
+    /// ```
+    /// assert!(saker::Born::now().check().is_ok());
+    /// ```
+    pub fn check(self) -> Result<(), StoreError> {
+        if self.is_behind_fork() { Err(StoreError::Forked) } else { Ok(()) }
     }
 }
 
