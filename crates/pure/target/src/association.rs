@@ -88,6 +88,11 @@ impl Association {
         self.controller.status().rdy()
     }
 
+    /// Whether its host has not authenticated yet.
+    pub fn is_half_open(&self) -> bool {
+        self.barred.contains(&0)
+    }
+
     pub fn is_usable(&self, facts: &NamespaceFacts) -> bool {
         self.controller.is_usable(facts)
     }
@@ -105,7 +110,7 @@ impl Association {
     pub fn is_expired(&self, now: Instant) -> bool {
         let ms = self.controller.keep_alive_ms();
         ms > 0
-            && !self.barred.contains(&0)
+            && !self.is_half_open()
             && now.since(self.last_seen).as_nanos() / 1_000_000 > u64::from(ms)
     }
 
