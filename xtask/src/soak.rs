@@ -25,6 +25,8 @@ pub fn soak(workspace: &Workspace, only: &[String]) -> Result<bool, Fault> {
     let mut steps = steps::common(workspace, Tier::Soak);
     steps.extend(["saker-link", "saker-host"].map(|package| loom(workspace, package)));
     steps.extend(steps::bindings::steps());
+    steps.push(published());
+    steps.push(steps::script("package", "packaging/check"));
     let path = workspace.root.join(SUMMARY);
     fs::create_dir_all(workspace.root.join("docs"))?;
     let mut rows = rows(&fs::read_to_string(&path).unwrap_or_default());
@@ -52,6 +54,11 @@ fn loom(workspace: &Workspace, package: &str) -> Step {
     let target = target.to_string_lossy();
     let args = ["test", "--package", package, "--profile", "soak", "--test", "loom", "--target-dir", &target];
     steps::cargo(&format!("loom {package}"), &args, &[("RUSTFLAGS", "--cfg loom")])
+}
+
+/// Every crate that is published builds from its package alone, and the registry would take it.
+fn published() -> Step {
+    steps::cargo("cargo publish", &["publish", "--workspace", "--dry-run", "--allow-dirty", "--quiet"], &[])
 }
 
 /// When, where and what ran.

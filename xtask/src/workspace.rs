@@ -32,6 +32,9 @@ pub struct Metadata {
 pub struct Package {
     /// Its name in Cargo.toml.
     pub name: String,
+    /// Its version.
+    #[serde(default)]
+    pub version: String,
     /// The path of its Cargo.toml.
     pub manifest_path: PathBuf,
     /// What it declares, before resolution.

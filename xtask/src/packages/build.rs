@@ -78,14 +78,30 @@ fn built(workspace: &Workspace, args: &PackageArgs) -> PathBuf {
     workspace.metadata.target_directory.join(STATIC_TARGET).join(&args.profile).join("saker")
 }
 
+/// Whether the package's changelog begins with the version that is built.
+fn has_entry(workspace: &Workspace) -> Result<(), Fault> {
+    let path = workspace.root.join("packaging/changelog");
+    let text = fs::read_to_string(&path)?;
+    let cli = workspace.metadata.packages.iter().find(|package| package.name == "saker-cli");
+    let version = cli.map(|package| package.version.as_str()).unwrap_or_default();
+    match text.starts_with(&format!("saker ({version}-1) ")) {
+        true => Ok(()),
+        false => Err(format!("{}: add an entry of version {version}-1", path.display()).into()),
+    }
+}
+
 /// The Debian package of the program.
 fn deb(workspace: &Workspace, args: &PackageArgs, out: &Path) -> Result<PathBuf, Fault> {
     // cargo-deb takes what is where cargo puts it.
     fs::copy(out.join("saker"), built(workspace, args))?;
+    has_entry(workspace)?;
     let deb = out.join("saker.deb");
     let mut command = cargo();
     command.args(["deb", "-p", "saker-cli", "--no-build", "--no-strip", "--profile", &args.profile]);
     command.args(["--target", STATIC_TARGET, "-o"]).arg(&deb).current_dir(&workspace.root);
-    run(&mut command, "`cargo install cargo-deb` installs it")?;
+    run(
+        &mut command,
+        "`cargo install cargo-deb` installs it; before 3.0 it does not know this workspace's resolver",
+    )?;
     Ok(deb)
 }

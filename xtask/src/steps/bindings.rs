@@ -9,6 +9,8 @@ const SCRIPTS: &[(&str, &str, &[&str])] = &[
     ("python stubs", "bindings/python/check", &["stubs"]),
     ("python speed", "bindings/python/check", &["speed"]),
     ("python sglang", "bindings/python/check", &["sglang"]),
+    ("c header", "crates/edge/c/check", &["header"]),
+    ("c tsan", "crates/edge/c/check", &["tsan"]),
 ];
 
 /// The steps, in the order of the table.

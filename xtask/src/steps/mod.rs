@@ -87,6 +87,7 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
         rule("tidy", tidy::check),
         rule("packages", packages::check),
         packaged(workspace),
+        script("deny", "packaging/deny"),
         cargo(
             "clippy",
             &["clippy", "--workspace", "--all-targets", "--keep-going", "--", "-D", "warnings"],
@@ -193,6 +194,11 @@ pub fn cargo(name: &str, args: &[&str], env: &[(&'static str, &str)]) -> Step {
     let args = args.iter().map(|&arg| arg.to_owned()).collect();
     let env = env.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
     Step { name: name.to_owned(), action: Action::Cargo { args, env } }
+}
+
+/// A step that is a script of the workspace.
+pub fn script(name: &str, path: &'static str) -> Step {
+    Step { name: name.to_owned(), action: Action::Script { path, args: &[] } }
 }
 
 fn rule(name: &str, check: fn(&Workspace) -> Result<Vec<Finding>, Fault>) -> Step {

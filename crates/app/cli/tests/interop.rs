@@ -16,7 +16,7 @@ const HOSTS: [(&str, &str, &[&str], bool); 10] = [
     ("linux_6_12", "run", &["linux-image-6.12-cloud-amd64"], false),
     ("auth_linux_6_12", "auth", &["linux-image-6.12-cloud-amd64"], false),
     ("spdk", "spdk", &[], false),
-    ("prometheus", "prometheus", &[], false),
+    ("prometheus", "prometheus", &[], true),
     ("mooncake", "mooncake/run", &[], false),
     ("redis_benchmark", "redis", &["benchmark"], false),
     ("redis_cli", "redis", &["cli"], false),

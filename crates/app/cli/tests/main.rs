@@ -6,4 +6,5 @@ mod experiments;
 mod hostfs;
 mod operate;
 mod redis;
+mod scrubbed;
 mod serve;

@@ -132,8 +132,8 @@ mod tests {
             "SAKER_SEED=7 cargo test -p saker-engine --lib groups::cuts"
         );
         assert_eq!(
-            command(7, "saker-lab", Path::new("/t/examples/own_engine-0123456789abcdef"), "mine::cuts"),
-            "SAKER_SEED=7 cargo test -p saker-lab --example own_engine mine::cuts"
+            command(7, "saker-bench", Path::new("/t/examples/own_engine-0123456789abcdef"), "mine::cuts"),
+            "SAKER_SEED=7 cargo test -p saker-bench --example own_engine mine::cuts"
         );
     }
 

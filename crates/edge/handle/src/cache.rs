@@ -1,9 +1,7 @@
 //! A device as a cache.
 
 use crate::Fault;
-use crate::guarded::Guarded;
-use saker::{KvCache, KvCacheStats, RetentionOptions, Stats};
-use std::sync::Arc;
+use saker::{HostError, KvCache, KvCacheStats, RetentionOptions, Shared, Stats};
 
 /// Counters of a cache.
 pub use saker::KvCacheStats as CacheStats;
@@ -11,7 +9,7 @@ pub use saker::KvCacheStats as CacheStats;
 /// A device as a cache that threads share: see [`KvCache`].
 #[derive(Clone, Debug)]
 pub struct Cache {
-    cache: Arc<Guarded<KvCache>>,
+    cache: Shared<KvCache>,
 }
 
 impl Cache {
@@ -20,7 +18,11 @@ impl Cache {
     /// # Errors
     /// [`Fault`].
     pub fn open(url: &str, options: RetentionOptions) -> Result<Self, Fault> {
-        Ok(Self { cache: Arc::new(Guarded::open(|| KvCache::open(url, options))?) })
+        Ok(Self { cache: Shared::new(KvCache::open(url, options)?) })
+    }
+
+    fn with<R>(&self, work: impl FnOnce(&mut KvCache) -> Result<R, HostError>) -> Result<R, Fault> {
+        Ok(self.cache.with(work)??)
     }
 
     /// Closes it in order. Closing it again does nothing.
@@ -45,7 +47,7 @@ impl Cache {
     /// # Errors
     /// [`Fault`].
     pub fn put_if_absent(&self, key: &[u8], value: &[u8]) -> Result<bool, Fault> {
-        self.cache.with(|cache| cache.put_if_absent(key, value))
+        self.with(|cache| cache.put_if_absent(key, value))
     }
 
     /// The value of a key.
@@ -53,7 +55,7 @@ impl Cache {
     /// # Errors
     /// [`Fault`].
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
-        self.cache.with(|cache| cache.get(key))
+        self.with(|cache| cache.get(key))
     }
 
     /// Reads a value into `buffer`; its full length, which may be more than the buffer's.
@@ -61,7 +63,7 @@ impl Cache {
     /// # Errors
     /// [`Fault`].
     pub fn get_into(&self, key: &[u8], buffer: &mut [u8]) -> Result<Option<usize>, Fault> {
-        self.cache.with(|cache| cache.get_into(key, buffer))
+        self.with(|cache| cache.get_into(key, buffer))
     }
 
     /// Whether the keys are there, in their order.
@@ -69,7 +71,7 @@ impl Cache {
     /// # Errors
     /// [`Fault`].
     pub fn exists(&self, keys: &[&[u8]]) -> Result<Vec<bool>, Fault> {
-        self.cache.with(|cache| cache.exists(keys))
+        self.with(|cache| cache.exists(keys))
     }
 
     /// How many of the keys are there from the first on, without a gap.
@@ -77,7 +79,7 @@ impl Cache {
     /// # Errors
     /// [`Fault`].
     pub fn prefix(&self, keys: &[&[u8]]) -> Result<usize, Fault> {
-        self.cache.with(|cache| cache.prefix(keys))
+        self.with(|cache| cache.prefix(keys))
     }
 
     /// Deletes a pair; whether it was there.
@@ -85,7 +87,7 @@ impl Cache {
     /// # Errors
     /// [`Fault`].
     pub fn delete(&self, key: &[u8]) -> Result<bool, Fault> {
-        self.cache.with(|cache| cache.delete(key))
+        self.with(|cache| cache.delete(key))
     }
 
     /// Deletes what is too old.
@@ -93,7 +95,7 @@ impl Cache {
     /// # Errors
     /// [`Fault`].
     pub fn expire(&self) -> Result<(), Fault> {
-        self.cache.with(KvCache::expire)
+        self.with(KvCache::expire)
     }
 
     /// Deletes everything.
@@ -101,7 +103,7 @@ impl Cache {
     /// # Errors
     /// [`Fault`].
     pub fn clear(&self) -> Result<(), Fault> {
-        self.cache.with(KvCache::clear)
+        self.with(KvCache::clear)
     }
 
     /// Bytes of keys and values.
@@ -109,7 +111,7 @@ impl Cache {
     /// # Errors
     /// [`Fault`].
     pub fn bytes(&self) -> Result<u64, Fault> {
-        self.cache.with(|cache| Ok::<_, Fault>(cache.bytes()))
+        self.with(|cache| Ok(cache.bytes()))
     }
 
     /// What the cache has counted, and its device where that is on the caller's thread.
@@ -117,6 +119,6 @@ impl Cache {
     /// # Errors
     /// [`Fault`].
     pub fn stats(&self) -> Result<(KvCacheStats, Option<Stats>), Fault> {
-        self.cache.with(|cache| Ok::<_, Fault>((cache.stats(), cache.device_stats())))
+        self.with(|cache| Ok((cache.stats(), cache.device_stats())))
     }
 }

@@ -1,7 +1,7 @@
 //! A failure, told so that any language can pass it on.
 
 use crate::Class;
-use saker::{Error, HostError, KvError};
+use saker::{Error, HostError, KvError, StoreError};
 use std::fmt;
 
 /// What went wrong.
@@ -49,6 +49,20 @@ impl From<Error> for Fault {
             Error::NotLocal | Error::NoSession => Class::Open,
             Error::Range(_) => Class::Argument,
             Error::Backup(_) => Class::Backup,
+        };
+        Self::new(class, error.to_string())
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        let class = match error {
+            StoreError::Host(error) => return error.into(),
+            StoreError::Device(error) => return error.into(),
+            StoreError::Closed | StoreError::Ended | StoreError::Gone => Class::Closed,
+            StoreError::Forked => Class::Forked,
+            StoreError::Broken => Class::Broken,
+            StoreError::Spaces(_) => Class::Argument,
         };
         Self::new(class, error.to_string())
     }

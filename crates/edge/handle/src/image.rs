@@ -17,12 +17,16 @@ use std::path::Path;
 /// # Ok::<(), saker_handle::Fault>(())
 /// ```
 pub fn create(path: &Path, size: &str, profile: &str, engine: &str, seed: u64) -> Result<u64, Fault> {
+    Ok(plan(size, profile, engine, seed)?.create(path)?.flash_bytes)
+}
+
+/// An image as texts ask for it.
+pub(crate) fn plan(size: &str, profile: &str, engine: &str, seed: u64) -> Result<ImagePlan, Fault> {
     let wrong = |what: String| Fault::new(Class::Argument, what);
     let bytes = parse_size(size).ok_or_else(|| wrong(format!("size `{size}`; write such as 1GiB")))?;
     let kind = EngineKind::named(engine);
     let engine =
         kind.ok_or_else(|| wrong(format!("engine `{engine}`; write one of {}", EngineKind::names())))?;
     let uuid = Some(saker::new_uuid()?);
-    let plan = ImagePlan { engine, uuid, ..ImagePlan::kv(bytes, profile, seed) };
-    Ok(plan.create(path)?.flash_bytes)
+    Ok(ImagePlan { engine, uuid, ..ImagePlan::kv(bytes, profile, seed) })
 }

@@ -6,8 +6,6 @@
 mod cache;
 mod class;
 mod fault;
-mod fork;
-mod guarded;
 mod image;
 mod scan;
 mod store;
@@ -19,7 +17,8 @@ pub use class::Class;
 pub use fault::Fault;
 pub use image::create;
 pub use saker::{
-    NamedSetting, NamespaceSnapshot, Require, RetentionOptions, RetentionOrder, ScanOrder, Stats, WriteBatch,
+    Born, NamedSetting, NamespaceSnapshot, Require, RetentionOptions, RetentionOrder, ScanOrder, Stats,
+    WriteBatch,
 };
 pub use saker_sim::Duration;
 pub use scan::{Pair, Scan, ScanWish};

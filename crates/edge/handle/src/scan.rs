@@ -1,11 +1,10 @@
 //! Scans that borrow nothing: other calls and other threads come in between.
 
 use crate::{Fault, Store};
-use saker::{KeyRange, ScanCursor, ScanOptions, ScanOrder};
+pub use saker::store::Pair;
+use saker::store::Pairs;
+use saker::{KeyRange, ScanOptions, ScanOrder};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// A key and its value.
-pub type Pair = (Vec<u8>, Vec<u8>);
 
 /// Which pairs, and how.
 #[derive(Clone, Debug, Default)]
@@ -27,18 +26,8 @@ pub struct ScanWish {
 impl ScanWish {
     fn options(&self) -> ScanOptions<'_> {
         let range = KeyRange { from: &self.start, to: &self.stop, prefix: &self.prefix };
-        let pairs_max = u32::try_from(self.limit).unwrap_or(0);
-        ScanOptions { range, keys_only: self.keys_only, backwards: self.backwards, pairs_max }
+        ScanOptions { range, keys_only: self.keys_only, backwards: self.backwards, pairs_max: 0 }
     }
-}
-
-#[derive(Debug)]
-struct Under {
-    /// `None` when it has ended.
-    cursor: Option<ScanCursor>,
-    order: ScanOrder,
-    /// Pairs that are still wanted.
-    left: u64,
 }
 
 /// A scan that is under way. Dropping it ends it; the device learns of that with the next scan.
@@ -55,8 +44,15 @@ struct Under {
 /// ```
 #[derive(Debug)]
 pub struct Scan {
-    store: Store,
+    store: saker::Store,
     under: Mutex<Under>,
+}
+
+#[derive(Debug)]
+struct Under {
+    /// `None` when it was closed.
+    pairs: Option<Pairs>,
+    order: ScanOrder,
 }
 
 impl Store {
@@ -65,16 +61,16 @@ impl Store {
     /// # Errors
     /// [`Fault`].
     pub fn scan(&self, wish: &ScanWish) -> Result<Scan, Fault> {
-        let cursor = self.kv.with(|kv| kv.open_scan(&wish.options()))?;
-        let left = if wish.limit == 0 { u64::MAX } else { wish.limit };
-        let under = Under { order: cursor.order(), cursor: Some(cursor), left };
-        Ok(Scan { store: self.clone(), under: Mutex::new(under) })
+        let pairs = self.store.scan(&wish.options(), wish.limit)?;
+        let under = Under { order: pairs.order(), pairs: Some(pairs) };
+        Ok(Scan { store: self.store.clone(), under: Mutex::new(under) })
     }
 }
 
 impl Scan {
-    fn under(&self) -> MutexGuard<'_, Under> {
-        self.under.lock().unwrap_or_else(PoisonError::into_inner)
+    fn under(&self) -> Result<MutexGuard<'_, Under>, Fault> {
+        self.store.check()?;
+        Ok(self.under.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The next pairs, about 64 KiB of them; none at the end, or when it was closed.
@@ -82,25 +78,18 @@ impl Scan {
     /// # Errors
     /// [`Fault`], which ends it.
     pub fn next_batch(&self) -> Result<Vec<Pair>, Fault> {
-        let mut under = self.under();
-        let mut pairs = Vec::new();
-        while pairs.is_empty() && under.cursor.is_some() {
-            match under.next(&self.store, &mut pairs) {
-                Ok(true) => {}
-                Ok(false) => under.close(&self.store)?,
-                Err(fault) => {
-                    under.cursor = None;
-                    return Err(fault);
-                }
-            }
-        }
-        Ok(pairs)
+        let mut under = self.under()?;
+        let Some(pairs) = &mut under.pairs else { return Ok(Vec::new()) };
+        let batch = pairs.next_batch();
+        let order = pairs.order();
+        under.order = order;
+        Ok(batch?)
     }
 
     /// How it is carried out, or was.
     #[must_use]
     pub fn order(&self) -> ScanOrder {
-        self.under().order
+        self.under().map_or(ScanOrder::Device, |under| under.order)
     }
 
     /// Ends it. Ending it again does nothing.
@@ -108,30 +97,7 @@ impl Scan {
     /// # Errors
     /// [`Fault`].
     pub fn close(&self) -> Result<(), Fault> {
-        self.under().close(&self.store)
-    }
-}
-
-impl Under {
-    /// Whether to go on.
-    fn next(&mut self, store: &Store, pairs: &mut Vec<Pair>) -> Result<bool, Fault> {
-        let Self { cursor: Some(cursor), order, left } = self else { return Ok(false) };
-        let more = store.kv.with(|kv| {
-            kv.scan_next(cursor, &mut |key, value| {
-                pairs.push((key.to_vec(), value.to_vec()));
-                *left -= 1;
-                *left > 0
-            })
-        })?;
-        *order = cursor.order();
-        Ok(more)
-    }
-
-    fn close(&mut self, store: &Store) -> Result<(), Fault> {
-        match self.cursor.take() {
-            // A closed device has ended its scans.
-            Some(cursor) if !store.is_closed() => store.kv.with(|kv| kv.close_scan(cursor)),
-            _ => Ok(()),
-        }
+        let pairs = self.under()?.pairs.take();
+        Ok(pairs.map_or(Ok(()), Pairs::close)?)
     }
 }

@@ -1,9 +1,8 @@
 //! A device of pairs.
 
-use crate::guarded::Guarded;
-use crate::{Class, Fault};
-use saker::{Kv, NamedSetting, Stats, WriteBatch};
-use std::sync::Arc;
+use crate::{Fault, image};
+use saker::{NamedSetting, Stats, WriteBatch};
+use std::path::Path;
 
 /// A key-value SSD that threads share. Each call waits until those of other threads have ended.
 ///
@@ -17,7 +16,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Store {
-    pub(crate) kv: Arc<Guarded<Kv>>,
+    pub(crate) store: saker::Store,
 }
 
 impl Store {
@@ -26,7 +25,16 @@ impl Store {
     /// # Errors
     /// [`Fault`].
     pub fn open(url: &str) -> Result<Self, Fault> {
-        Ok(Self { kv: Arc::new(Guarded::open(|| Kv::open(url))?) })
+        Ok(Self { store: saker::Store::open(url)? })
+    }
+
+    /// Opens an image, which is made if it is not there, and grows if it is smaller than `size`.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn open_or_create(path: &Path, size: &str, profile: &str, engine: &str) -> Result<Self, Fault> {
+        let plan = image::plan(size, profile, engine, 1)?;
+        Ok(Self { store: saker::Store::open_or_create(path, &plan)? })
     }
 
     /// Closes it in order: everything is flushed, an image is marked clean. Closing it again does nothing.
@@ -34,16 +42,13 @@ impl Store {
     /// # Errors
     /// [`Fault`]: it is closed all the same.
     pub fn close(&self) -> Result<(), Fault> {
-        match self.kv.take()? {
-            Some(kv) => Ok(kv.close()?),
-            None => Ok(()),
-        }
+        Ok(self.store.close()?)
     }
 
     /// Whether it was closed, or is another process's.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.kv.is_closed()
+        self.store.is_closed()
     }
 
     /// Stores a pair.
@@ -51,7 +56,7 @@ impl Store {
     /// # Errors
     /// [`Fault`].
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Fault> {
-        self.kv.with(|kv| kv.put(key, value))
+        Ok(self.store.put(key, value)?)
     }
 
     /// Stores a pair if its key is not there; whether it was stored.
@@ -59,7 +64,7 @@ impl Store {
     /// # Errors
     /// [`Fault`].
     pub fn put_if_absent(&self, key: &[u8], value: &[u8]) -> Result<bool, Fault> {
-        self.kv.with(|kv| kv.put_if_absent(key, value))
+        Ok(self.store.put_if_absent(key, value)?)
     }
 
     /// The value of a key.
@@ -67,7 +72,7 @@ impl Store {
     /// # Errors
     /// [`Fault`].
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Fault> {
-        self.kv.with(|kv| kv.get(key))
+        Ok(self.store.get(key)?)
     }
 
     /// Reads a value into `buffer`; its full length, which may be more than the buffer's.
@@ -75,7 +80,7 @@ impl Store {
     /// # Errors
     /// [`Fault`].
     pub fn get_into(&self, key: &[u8], buffer: &mut [u8]) -> Result<Option<usize>, Fault> {
-        self.kv.with(|kv| kv.get_into(key, buffer))
+        Ok(self.store.get_into(key, buffer)?)
     }
 
     /// Deletes a pair; whether it was there.
@@ -83,7 +88,7 @@ impl Store {
     /// # Errors
     /// [`Fault`].
     pub fn delete(&self, key: &[u8]) -> Result<bool, Fault> {
-        self.kv.with(|kv| kv.delete(key))
+        Ok(self.store.delete(key)?)
     }
 
     /// Whether there is such a pair.
@@ -91,7 +96,7 @@ impl Store {
     /// # Errors
     /// [`Fault`].
     pub fn exists(&self, key: &[u8]) -> Result<bool, Fault> {
-        self.kv.with(|kv| kv.exists(key))
+        Ok(self.store.exists(key)?)
     }
 
     /// The values of many keys, in their order.
@@ -99,7 +104,7 @@ impl Store {
     /// # Errors
     /// [`Fault`].
     pub fn multi_get(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, Fault> {
-        self.kv.with(|kv| kv.multi_get(keys))
+        Ok(self.store.multi_get(keys)?)
     }
 
     /// Whether the keys exist, in their order.
@@ -107,7 +112,7 @@ impl Store {
     /// # Errors
     /// [`Fault`].
     pub fn multi_exist(&self, keys: &[&[u8]]) -> Result<Vec<bool>, Fault> {
-        self.kv.with(|kv| kv.multi_exist(keys))
+        Ok(self.store.multi_exist(keys)?)
     }
 
     /// Carries a batch out.
@@ -115,7 +120,7 @@ impl Store {
     /// # Errors
     /// [`Fault`] of the first write that failed, with its key.
     pub fn write(&self, batch: &WriteBatch) -> Result<(), Fault> {
-        self.kv.with(|kv| kv.write(batch))
+        Ok(self.store.write(batch)?)
     }
 
     /// Stores pairs that need not be kept together, many commands at a time. When it returns all of them are stored.
@@ -123,11 +128,7 @@ impl Store {
     /// # Errors
     /// [`Fault`] of the first that failed, with its key: others may be stored.
     pub fn put_many<'p>(&self, pairs: impl Iterator<Item = (&'p [u8], &'p [u8])>) -> Result<(), Fault> {
-        self.kv.with(|kv| {
-            let queued = pairs.into_iter().try_for_each(|(key, value)| kv.put_queued(key, value));
-            let drained = kv.drain();
-            queued.and(drained)
-        })
+        Ok(self.store.put_many(pairs)?)
     }
 
     /// Returns when everything completed so far survives a power cut.
@@ -135,7 +136,7 @@ impl Store {
     /// # Errors
     /// [`Fault`].
     pub fn flush(&self) -> Result<(), Fault> {
-        self.kv.with(Kv::flush)
+        Ok(self.store.flush()?)
     }
 
     /// Deletes everything.
@@ -143,7 +144,7 @@ impl Store {
     /// # Errors
     /// [`Fault`].
     pub fn format(&self) -> Result<(), Fault> {
-        self.kv.with(Kv::format)
+        Ok(self.store.clear()?)
     }
 
     /// The name of the device's profile.
@@ -151,7 +152,7 @@ impl Store {
     /// # Errors
     /// [`Fault`].
     pub fn profile(&self) -> Result<String, Fault> {
-        self.kv.with(|kv| Ok::<_, Fault>(kv.profile().to_owned()))
+        Ok(self.store.profile()?)
     }
 
     /// Settings of the namespace's engine.
@@ -159,7 +160,7 @@ impl Store {
     /// # Errors
     /// [`Fault`].
     pub fn settings(&self) -> Result<Vec<NamedSetting>, Fault> {
-        self.kv.with(Kv::settings)
+        Ok(self.store.settings()?)
     }
 
     /// Changes a live setting.
@@ -167,7 +168,7 @@ impl Store {
     /// # Errors
     /// [`Fault`].
     pub fn set_setting(&self, name: &str, value: &str) -> Result<(), Fault> {
-        self.kv.with(|kv| kv.set_setting(name, value))
+        Ok(self.store.set_setting(name, value)?)
     }
 
     /// What was counted; `None` where the device is not on the caller's thread.
@@ -175,7 +176,7 @@ impl Store {
     /// # Errors
     /// [`Fault`].
     pub fn stats(&self) -> Result<Option<Stats>, Fault> {
-        self.kv.with(|kv| Ok::<_, Fault>(kv.stats()))
+        Ok(self.store.stats()?)
     }
 
     /// Groups that were sent as one command.
@@ -183,11 +184,6 @@ impl Store {
     /// # Errors
     /// [`Fault`].
     pub fn groups(&self) -> Result<u64, Fault> {
-        self.kv.with(|kv| Ok::<_, Fault>(kv.group_stats().groups))
+        Ok(self.store.with(|kv| Ok(kv.group_stats().groups))?)
     }
-}
-
-/// What a call on something that has ended says.
-pub(crate) fn ended(what: &str) -> Fault {
-    Fault::new(Class::Closed, format!("the {what} has ended"))
 }

@@ -1,8 +1,7 @@
 //! Transactions that borrow nothing.
 
-use crate::store::ended;
 use crate::{Fault, Store};
-use saker::{HostError, Require, TransactionSet};
+use saker::{Require, StoreError, StoreTransaction};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A transaction that is being put together. Nothing of it is at the device before it is committed; dropping it forgets it.
@@ -19,9 +18,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// ```
 #[derive(Debug)]
 pub struct Transaction {
-    store: Store,
+    store: saker::Store,
     /// `None` when it was committed or aborted.
-    set: Mutex<Option<TransactionSet>>,
+    txn: Mutex<Option<StoreTransaction>>,
 }
 
 impl Store {
@@ -30,29 +29,20 @@ impl Store {
     /// # Errors
     /// [`Fault`] of class [`Class::NoTransactions`](crate::Class::NoTransactions) where there are none.
     pub fn begin(&self) -> Result<Transaction, Fault> {
-        let set = self.kv.with(|kv| kv.begin_transaction().map(saker::Transaction::suspend))?;
-        Ok(Transaction { store: self.clone(), set: Mutex::new(Some(set)) })
+        let txn = Mutex::new(Some(self.store.begin()?));
+        Ok(Transaction { store: self.store.clone(), txn })
     }
 }
 
 impl Transaction {
-    fn set(&self) -> MutexGuard<'_, Option<TransactionSet>> {
-        self.set.lock().unwrap_or_else(PoisonError::into_inner)
+    fn txn(&self) -> Result<MutexGuard<'_, Option<StoreTransaction>>, StoreError> {
+        self.store.check()?;
+        Ok(self.txn.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Does something in the transaction, whatever comes of it.
-    fn with<R>(
-        &self,
-        work: impl FnOnce(&mut saker::Transaction<'_>) -> Result<R, HostError>,
-    ) -> Result<R, Fault> {
-        let mut guard = self.set();
-        let set = guard.as_mut().ok_or_else(|| ended("transaction"))?;
-        self.store.kv.with(|kv| {
-            let mut txn = kv.resume_transaction(std::mem::take(set));
-            let outcome = work(&mut txn);
-            *set = txn.suspend();
-            outcome
-        })
+    fn with<R>(&self, work: impl FnOnce(&mut StoreTransaction) -> Result<R, StoreError>) -> Result<R, Fault> {
+        Ok(work(self.txn()?.as_mut().ok_or(StoreError::Ended)?)?)
     }
 
     /// The value of a key, which must not change until the commit.
@@ -100,18 +90,20 @@ impl Transaction {
     /// # Errors
     /// [`Fault`].
     pub fn commit(&self) -> Result<(), Fault> {
-        let set = self.set().take().ok_or_else(|| ended("transaction"))?;
-        self.store.kv.with(|kv| kv.resume_transaction(set).commit())
+        let txn = self.txn()?.take().ok_or(StoreError::Ended)?;
+        Ok(txn.commit()?)
     }
 
     /// Forgets it. Forgetting it again does nothing.
     pub fn abort(&self) {
-        drop(self.set().take());
+        if let Ok(mut txn) = self.txn() {
+            *txn = None;
+        }
     }
 
     /// Whether it was committed or aborted.
     #[must_use]
     pub fn is_ended(&self) -> bool {
-        self.set().is_none()
+        self.txn().map_or(true, |txn| txn.is_none())
     }
 }

@@ -1,14 +1,46 @@
 //! What can go wrong between an application and its device. Each text is one line that says what to do.
+//!
+//! The parts of these errors have their names here.
+//!
+//! ```
+//! use saker::error::{BuildError, EnvelopeError, HostError, KeyLengthError, LinuxError, MemoryError, ProfileError};
+//! use saker::error::{ProtocolError, Refused, RemoteError, Status, SubmitError};
+//! use saker::StoreError;
+//! #[derive(Debug)]
+//! enum Layer {
+//!     Opening(Option<(BuildError, LinuxError, ProfileError, RemoteError)>),
+//!     Host(Option<(EnvelopeError, KeyLengthError, MemoryError, ProtocolError, Refused, SubmitError)>),
+//!     Device(Status),
+//! }
+//! fn layer(error: &StoreError) -> Layer {
+//!     match error {
+//!         StoreError::Host(HostError::Status(status)) => Layer::Device(*status),
+//!         StoreError::Host(_) => Layer::Host(None),
+//!         _ => Layer::Opening(None),
+//!     }
+//! }
+//! assert!(matches!(layer(&StoreError::Closed), Layer::Opening(None)));
+//! ```
 
-use crate::backup_error::BackupError;
-use crate::image::ImageError;
-use crate::url::UrlError;
-use saker_assembly::BuildError;
+pub use crate::backup_error::BackupError;
+pub use crate::image::ImageError;
+pub use crate::url::UrlError;
+#[doc(inline)]
+pub use saker_assembly::BuildError;
+#[doc(inline)]
+pub use saker_host::{EnvelopeError, HostError, KvError, MemoryError, ProtocolError, SubmitError};
+#[doc(inline)]
+pub use saker_initiator::RemoteError;
+#[doc(inline)]
+pub use saker_linux::LinuxError;
+#[doc(inline)]
+pub use saker_nvme::group::Refused;
+#[doc(inline)]
+pub use saker_nvme::{KeyLengthError, Status};
+#[doc(inline)]
+pub use saker_profile::ProfileError;
+
 use saker_assembly::{or_profile, written};
-use saker_host::HostError;
-use saker_initiator::RemoteError;
-use saker_linux::LinuxError;
-use saker_profile::ProfileError;
 use thiserror::Error;
 
 /// Why a device cannot be opened or used.

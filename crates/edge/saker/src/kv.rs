@@ -15,12 +15,14 @@ pub use transactions::Transaction;
 
 use cache::PairCache;
 
+use crate::create::ImagePlan;
 use crate::device::tcp;
 use crate::device::{self, Opened, Wanted};
 use crate::error::Error;
 use crate::url::DeviceUrl;
 use saker_host::{ClientOptions, Connection, HostError, KvClient, KvStoreClient, Patience};
 use saker_runtime::AnyDriver;
+use std::path::Path;
 
 /// A key-value SSD, opened. One thread at a time uses it.
 ///
@@ -67,6 +69,28 @@ impl Kv {
     pub fn open(url: &str) -> Result<Self, Error> {
         saker_runtime::huge_pages::install();
         Self::open_url(&DeviceUrl::parse(url)?)
+    }
+
+    /// Opens an image, which is made if it is not there, and grows if it is smaller than the plan: see [`ImagePlan::ensure`].
+    ///
+    /// # Errors
+    /// [`enum@Error`], each a line that says what to do.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// use saker::{ImagePlan, Kv};
+    /// let mut kv = Kv::open_or_create(&path, &ImagePlan::kv(4 << 20, "tiny", 1))?;
+    /// kv.put(b"key", b"value")?;
+    /// kv.close()?;
+    /// let mut larger = Kv::open_or_create(&path, &ImagePlan::kv(8 << 20, "tiny", 1))?;
+    /// assert_eq!(larger.get(b"key")?, Some(b"value".to_vec()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_or_create(path: &Path, plan: &ImagePlan) -> Result<Self, Error> {
+        saker_runtime::huge_pages::install();
+        plan.ensure(path)?;
+        Self::open_url(&DeviceUrl::file(path))
     }
 
     pub(crate) fn open_url(url: &DeviceUrl) -> Result<Self, Error> {

@@ -10,7 +10,11 @@ use std::collections::BTreeMap;
 const BYTES: u64 = 320 << 20;
 
 fn value(n: u32, bytes: u32) -> Vec<u8> {
-    (0..bytes).map(|at| (at >> 3) as u8 ^ (n as u8).wrapping_mul(29)).collect()
+    let mut value = vec![0; bytes as usize];
+    for (at, run) in value.chunks_mut(8).enumerate() {
+        run.fill(at as u8 ^ (n as u8).wrapping_mul(29));
+    }
+    value
 }
 
 fn is_full(error: &HostError) -> bool {

@@ -25,6 +25,7 @@ mod salvage;
 mod sessions;
 mod settings;
 mod sigkill;
+mod stores;
 mod support;
 mod transactions;
 mod transfer_kill;

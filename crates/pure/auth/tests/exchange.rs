@@ -16,6 +16,13 @@ pub enum Step {
     Success2,
 }
 
+impl Step {
+    /// Whether the host sends it.
+    pub fn is_of_host(self) -> bool {
+        matches!(self, Self::Negotiate | Self::Reply | Self::Success2)
+    }
+}
+
 /// Who is satisfied in the end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Satisfied {

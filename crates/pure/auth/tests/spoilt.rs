@@ -1,6 +1,8 @@
 //! Messages that are changed on their way: whatever the change, one end at least is not satisfied, and it is the end that the
 //! message was for.
 
+use std::collections::BTreeSet;
+
 use saker_auth::{GroupId, HashId};
 use saker_testing::{seeds, tier};
 
@@ -45,40 +47,59 @@ fn random(state: &mut u64) -> usize {
     (*state >> 33) as usize
 }
 
-/// The campaign of the must-hold: 5,000 at full counts, none accepted.
+/// What run `n` is of: message, hash, group and direction, so that all of them meet.
+fn run_of(n: u64) -> (Step, HashId, GroupId, bool) {
+    let step = STEPS[n as usize % 5];
+    // Success2 is there only where the controller has to prove who it is, too.
+    let is_mutual = step == Step::Success2 || !(n / 90).is_multiple_of(3);
+    (step, HashId::ALL[n as usize / 5 % 3], group_of(n as usize / 15), is_mutual)
+}
+
+/// In the check tier the larger groups are left out and the smallest one is rare: exponents take long without optimisation.
+fn group_of(n: usize) -> GroupId {
+    let few = if n.is_multiple_of(16) { GroupId::Ffdhe2048 } else { GroupId::Null };
+    tier(few, GroupId::ALL[n % GroupId::ALL.len()])
+}
+
+fn change(pick: &mut impl FnMut(usize) -> usize) -> Change {
+    match pick(8) {
+        0 => Change::Set(pick(4096), pick(256) as u8),
+        1 => Change::Cut(pick(4096)),
+        2 => Change::Grow,
+        // The fields before the long values, which most of the bits of a message are.
+        3 | 4 => Change::Flip(pick(16 * 8)),
+        _ => Change::Flip(pick(1 << 20)),
+    }
+}
+
+/// 5,000 at full counts, none accepted: of each message, in each direction, with each hash and group.
 #[test]
 fn no_change_is_accepted() {
-    for seed in seeds(tier(400, 5000)) {
+    let (mut runs, mut kinds, mut refused) = (0, BTreeSet::new(), 0);
+    for (n, seed) in seeds(tier(400, 5000)).enumerate() {
+        let (step, hash, group, is_mutual) = run_of(n as u64);
+        kinds.insert(format!("{step:?} {hash:?} {group:?} {is_mutual}"));
         let mut state = seed;
-        let mut pick = |n| random(&mut state) % n;
-        let (hash, is_mutual) = (HashId::ALL[pick(3)], pick(4) > 0);
-        // The larger groups are of the same code, and take longer.
-        let group = if pick(tier(16, 2)) == 0 { GroupId::Ffdhe2048 } else { GroupId::Null };
-        let step = STEPS[pick(if is_mutual { 5 } else { 4 })];
-        let change = match pick(8) {
-            0 => Change::Set(pick(4096), pick(256) as u8),
-            1 => Change::Cut(pick(4096)),
-            2 => Change::Grow,
-            // The fields before the long values, which most of the bits of a message are.
-            3 | 4 => Change::Flip(pick(16 * 8)),
-            _ => Change::Flip(pick(1 << 20)),
-        };
-        let is_hosts = matches!(step, Step::Negotiate | Step::Reply | Step::Success2);
+        let change = change(&mut |n| random(&mut state) % n);
         let (mut applied, mut has_meaning) = (0, true);
         let satisfied = Pair::new(hash, group, is_mutual, seed).run(|at, message| {
             if at == step {
                 let before = message.clone();
-                change.apply(message, is_hosts);
+                change.apply(message, step.is_of_host());
                 has_meaning = is_mutual || step != Step::Reply || !is_of_sequence(&before, message);
                 applied += 1;
             }
         });
-        let accepted = if is_hosts { satisfied.controller } else { satisfied.host };
+        let accepted = if step.is_of_host() { satisfied.controller } else { satisfied.host };
         assert!(
             applied == 1 && accepted != has_meaning,
             "seed {seed}: {step:?} {change:?} {hash:?} {group:?}: {satisfied:?}"
         );
+        (runs, refused) = (runs + 1, refused + u64::from(!accepted));
     }
+    println!("{runs} runs of {} kinds: {refused} refused, {} without a meaning", kinds.len(), runs - refused);
+    // Messages, hashes, groups, directions.
+    assert!(!saker_testing::is_soak() || runs < 5000 || kinds.len() == (4 * 2 + 1) * 3 * 6);
 }
 
 /// Whether nothing else has changed.
@@ -102,9 +123,8 @@ fn no_bit_is_without_effect() {
                         message[n / 8] ^= 1 << (n % 8);
                     }
                 });
-                let is_hosts = matches!(step, Step::Negotiate | Step::Reply | Step::Success2);
                 let has_meaning = is_mutual || step != Step::Reply || !SEQUENCE.contains(&(n / 8));
-                let accepted = if is_hosts { satisfied.controller } else { satisfied.host };
+                let accepted = if step.is_of_host() { satisfied.controller } else { satisfied.host };
                 assert_eq!(accepted, !has_meaning, "{step:?} bit {n}");
                 n += tier(7, 1);
             }

@@ -38,7 +38,7 @@ pub use client::{
     WriteBatch,
 };
 pub use connect::{ConnectOptions, Connection, NamedSettings, Port};
-pub use error::{HostError, KvError, ProtocolError};
+pub use error::{HostError, KvError, MemoryError, ProtocolError};
 pub use kv_queue::{Done, KvQueue, QueueStats, RawData, SubmitError, Ticket};
 pub use long_keys::{
     EnvelopeError, KeyDigest, KvStoreClient, Require, ScanCursor, ScanOptions, ScanOrder, StoreKeys,

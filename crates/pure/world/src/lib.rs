@@ -21,4 +21,4 @@ pub use prepared::Prepared;
 pub use result::{Job, ReadPath, RunResult};
 pub use running::Running;
 pub use saker_store::{Failure, Op, Outcome, Refusal};
-pub use stores::{DiskStore, GroupLimits, StoreKind, run_virtual};
+pub use stores::{Carried, DiskStore, GroupLimits, StoreKind, run_virtual};

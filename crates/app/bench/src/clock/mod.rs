@@ -61,9 +61,12 @@ pub fn run_real(
     let run = (build, how, jobs);
     let disk = |groups| DiskStore::over(Spin, &host, build, jobs, groups);
     match kind {
-        StoreKind::Disk => drive(disk(None)?, running, run),
-        StoreKind::Groups { operations } => {
-            drive(disk(Some(GroupLimits::of(build, jobs, operations)))?, running, run)
+        StoreKind::Disk
+        | StoreKind::Groups { .. }
+        | StoreKind::Transactions { .. }
+        | StoreKind::Bulk { .. } => {
+            let limits = kind.together().map(|(n, carried)| GroupLimits::of(build, jobs, n).by(carried));
+            drive(disk(limits)?, running, run)
         }
         StoreKind::Sessions { batch } => {
             drive(SessionsOnClock::connect(build, &host, first, batch)?, running, run)

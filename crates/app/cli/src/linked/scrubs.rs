@@ -9,7 +9,6 @@ use saker::url::Backing;
 use saker::{DeviceUrl, ScrubNews, Scrubbed};
 
 use crate::error::one_line;
-use crate::size::{grouped, show};
 
 /// From the beginning of a pass to the beginning of the next one, unless it takes longer.
 const PERIOD: Duration = Duration::from_secs(24 * 60 * 60);
@@ -54,41 +53,76 @@ fn image_of(url: &str) -> Option<String> {
 }
 
 fn scrub_daily(image: &str, bytes_per_second: u64, stop: &AtomicBool) {
+    repeat(PERIOD, stop, &mut || scrub_once(image, bytes_per_second, stop));
+}
+
+/// Passes, each a period behind the beginning of the one before, or at once if that one took longer.
+fn repeat(period: Duration, stop: &AtomicBool, pass: &mut dyn FnMut()) {
     while !stop.load(Ordering::Relaxed) {
         let begun = Instant::now();
-        scrub_once(image, bytes_per_second, stop);
-        while begun.elapsed() < PERIOD && !stop.load(Ordering::Relaxed) {
-            std::thread::sleep(LOOK);
+        pass();
+        while begun.elapsed() < period && !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(LOOK.min(period));
         }
     }
 }
 
+/// One pass. What is lost is an error, so that a log of errors alone has it.
 fn scrub_once(image: &str, bytes_per_second: u64, stop: &AtomicBool) {
-    let mut told = 0;
+    let (begun, mut told) = (Instant::now(), 0);
     let done = saker::scrub(image, Some(bytes_per_second), &mut |news| {
         if let ScrubNews::Damage(what) = news {
             told += 1;
             if told <= TOLD_MAX {
-                tell(&format!("scrub of {image}: {what}"));
+                tracing::error!(image, place = %one_line(what), "scrub found damage");
             }
         }
         !stop.load(Ordering::Relaxed)
     });
     match done {
         Ok(Scrubbed { is_whole: false, .. }) => {}
-        Ok(done) => tell(&format!("scrub of {image}: {}", outcome(&done))),
-        Err(error) => tell(&format!("scrub of {image}: {error}")),
+        Ok(Scrubbed { damaged: 0, sound, bytes, .. }) => {
+            tracing::info!(image, sound, bytes, took_ms = ms(begun), "scrub ended: all pages are sound");
+        }
+        Ok(Scrubbed { damaged, sound, bytes, .. }) => {
+            let took_ms = ms(begun);
+            tracing::error!(
+                image,
+                damaged,
+                sound,
+                bytes,
+                took_ms,
+                "scrub ended: DAMAGED; `saker check` says what is lost"
+            );
+        }
+        Err(error) => {
+            tracing::error!(image, error = %one_line(&error.to_string()), "scrub cannot read the image")
+        }
     }
 }
 
-fn outcome(done: &Scrubbed) -> String {
-    let (sound, bytes) = (grouped(done.sound), show(done.bytes));
-    match done.damaged {
-        0 => format!("{sound} pages sound, {bytes}"),
-        damaged => format!("DAMAGED in {} places; {sound} pages sound, {bytes}", grouped(damaged)),
-    }
+fn ms(begun: Instant) -> u64 {
+    u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
-fn tell(line: &str) {
-    eprintln!("saker: {}", one_line(line));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_go_on_until_they_are_to_end() {
+        let (stop, mut passes, begun) = (AtomicBool::new(false), 0, Instant::now());
+        let period = Duration::from_millis(5);
+        repeat(period, &stop, &mut || {
+            passes += 1;
+            stop.store(passes == 4, Ordering::Relaxed);
+        });
+        assert!(passes == 4 && begun.elapsed() >= 3 * period, "{passes} in {:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn only_images_are_read_again() {
+        assert_eq!(image_of("file:a/disk.img?depth=8").as_deref(), Some("file:a/disk.img"));
+        assert_eq!(image_of("mem:?size=4MiB"), None);
+    }
 }

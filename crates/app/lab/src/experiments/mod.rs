@@ -1,6 +1,7 @@
 //! The experiments: each has a plan in `plans/` and a file here that runs it.
 
 mod bandslim;
+mod batching;
 mod byteexpress;
 mod compound;
 mod lsm_ranges;
@@ -35,7 +36,7 @@ macro_rules! entry {
 }
 
 /// All of them, in the order in which they are listed.
-pub static ALL: [Entry; 41] = [
+pub static ALL: [Entry; 42] = [
     entry!("saker-motiv", saker_motiv::run),
     entry!("saker-write-batch", saker_write::run_batch),
     entry!("saker-write-io", saker_write::run_io),
@@ -58,6 +59,7 @@ pub static ALL: [Entry; 41] = [
     entry!("talk-traffic-amp", bandslim::fig3::run_talk),
     entry!("byteexpress-fig5", byteexpress::run),
     entry!("transfer-all", transfer_all::run),
+    entry!("batching-all", batching::run),
     entry!("compound-tkey", compound::tkey::run),
     entry!("compound-fig1", compound::layout::run),
     entry!("compound-fig2", compound::pairs::run),

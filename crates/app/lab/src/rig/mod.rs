@@ -9,7 +9,7 @@ use saker_host::TransferOptions;
 use saker_world::{Job, Op, RunResult};
 
 pub use metrics::add_metrics;
-pub use serial::{Serial, Took};
+pub use serial::{DEPTH, Serial, Took, connect, queue};
 pub use stores::{Cell, Stored, stores};
 
 /// A job of these operations by PRPs. It ends with a Flush that counts: a scaled run would otherwise fit the buffers on

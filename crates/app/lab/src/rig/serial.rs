@@ -3,9 +3,12 @@
 use crate::error::LabError;
 use saker_assembly::Build;
 use saker_assembly::port;
-use saker_device::{Attachment, Costs, Device, timings};
+use saker_device::{Attachment, Costs, Device, Timed, timings};
 use saker_flash::Flash;
-use saker_host::{ClientOptions, ConnectOptions, Connection, KvClient, Patience, TransferOptions};
+use saker_host::connect::KvQueueOptions;
+use saker_host::{
+    ClientOptions, ConnectOptions, Connection, Driver, KvClient, KvQueue, Patience, TransferOptions,
+};
 use saker_link::Traffic;
 use saker_profile::Profile;
 use saker_segment_store::{PageBuffer, PageBufferMemory};
@@ -14,7 +17,7 @@ use saker_world::Clocked;
 
 const PATIENCE: Patience = Patience { polls_max: 100_000_000 };
 /// Commands in flight at most; single operations that are to overlap do.
-const DEPTH: u16 = 64;
+pub const DEPTH: u16 = 64;
 
 /// A device with its client.
 pub struct Serial {
@@ -37,6 +40,32 @@ pub struct Took {
     pub pages: u64,
 }
 
+/// A client of a device, whoever drives it. Values go by PRPs.
+///
+/// # Errors
+/// [`LabError`].
+pub fn connect<T: Driver>(host: &Attachment, mut driver: T) -> Result<(KvClient<T>, Connection), LabError> {
+    let options = ConnectOptions { patience: PATIENCE, ..ConnectOptions::default() };
+    let mut connection = Connection::connect(port(host), &mut driver, options)?;
+    let options = ClientOptions { depth: DEPTH, patience: PATIENCE, ..ClientOptions::default() };
+    let mut client = KvClient::open(&mut connection, driver, 1, options)?;
+    client.set_transfer(&mut connection, TransferOptions::default())?;
+    Ok((client, connection))
+}
+
+/// A queue pair of a device, for sessions. Values go by PRPs.
+///
+/// # Errors
+/// [`LabError`].
+pub fn queue<T: Driver>(host: &Attachment, driver: &mut T) -> Result<KvQueue, LabError> {
+    let options = ConnectOptions { patience: PATIENCE, ..ConnectOptions::default() };
+    let mut connection = Connection::connect(port(host), driver, options)?;
+    let options = KvQueueOptions { entries: u32::from(DEPTH) + 1, slots: DEPTH };
+    let mut queue = connection.create_kv_queue(driver, 1, options)?;
+    connection.set_transfer(driver, &mut queue, TransferOptions::default())?;
+    Ok(queue)
+}
+
 impl Serial {
     /// A new device of that profile with `bytes` bytes of flash. Values go by PRPs.
     ///
@@ -53,16 +82,11 @@ impl Serial {
     pub fn of(build: Build) -> Result<Self, LabError> {
         let host = build.attach(2, DEPTH);
         let device = build.timed(host.clone());
-        Self::join(build, host, device)
+        Self::join(build, &host, device)
     }
 
-    fn join(build: Build, host: Attachment, device: Device<saker_device::Timed>) -> Result<Self, LabError> {
-        let mut device = Clocked(device);
-        let options = ConnectOptions { patience: PATIENCE, ..ConnectOptions::default() };
-        let mut connection = Connection::connect(port(&host), &mut device, options)?;
-        let options = ClientOptions { depth: DEPTH, patience: PATIENCE, ..ClientOptions::default() };
-        let mut client = KvClient::open(&mut connection, device, 1, options)?;
-        client.set_transfer(&mut connection, TransferOptions::default())?;
+    fn join(build: Build, host: &Attachment, device: Device<Timed>) -> Result<Self, LabError> {
+        let (client, connection) = connect(host, Clocked(device))?;
         Ok(Self { build, client, connection })
     }
 
@@ -71,15 +95,23 @@ impl Serial {
     /// # Errors
     /// [`LabError`].
     pub fn after_cut(mut self, seed: u64) -> Result<Self, LabError> {
-        let (media, ring) = self.client.driver_mut().0.cut(seed);
-        let build = self.build;
+        let device = &self.client.driver_mut().0;
+        Self::left_by(self.build, device, seed)
+    }
+
+    /// What `device` would be if power were cut now and came back; the device goes on.
+    ///
+    /// # Errors
+    /// [`LabError`].
+    pub fn left_by(build: Build, device: &Device<Timed>, seed: u64) -> Result<Self, LabError> {
+        let (media, ring) = device.cut(seed);
         let g = &build.shape.geometry;
         let memory = PageBufferMemory::from_bytes(ring.memory());
         let ring = PageBuffer::new(memory, build.ring_slots(), g.page_bytes, g.oob_bytes);
         let flash = Flash::power_on(media, ring, Some(timings(&build.profile)), build.faults);
         let host = build.attach(2, DEPTH);
         let device = Device::timed(flash, build.device_config(), host.clone(), Costs::of(&build.profile));
-        Self::join(build, host, device)
+        Self::join(build, &host, device)
     }
 
     /// The device's time.

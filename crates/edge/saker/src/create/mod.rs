@@ -155,7 +155,7 @@ impl ImagePlan {
     }
 
     /// Bytes of all namespaces, if each has a size.
-    fn asked(&self) -> Option<u64> {
+    pub(crate) fn asked(&self) -> Option<u64> {
         self.namespaces
             .iter()
             .map(NamespacePlan::bytes)

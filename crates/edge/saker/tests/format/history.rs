@@ -123,7 +123,7 @@ impl Run<'_> {
 
 #[test]
 fn any_history_with_formats_in_it() {
-    for seed in saker_testing::seeds(saker_testing::tier(2, 40)) {
+    for seed in saker_testing::seeds(saker_testing::tier(1, 40)) {
         everywhere(|place, what| {
             println!("{what}, seed {seed}");
             let rng = Seed(seed).child(what).rng();

@@ -13,4 +13,5 @@ mod space;
 mod store;
 mod support;
 mod versions;
+mod versions_joined;
 mod watched;

@@ -1,7 +1,8 @@
-//! Images that earlier versions have written open, with all they have. `versions/` has one for each format version and engine, as text:
+//! Images that earlier versions have written open, with all they have. `versions/` has two for each format version and engine, as text:
 //! the bytes of the file, and where those lie that are not zero. They are never written anew: a version that cannot open one
-//! any more breaks the promise of `docs/image-format.md`.
+//! any more breaks the promise of `docs/image-format.md`. Here are those with little in them; `versions_joined` has the others.
 
+use super::versions_joined;
 use crate::support::{key, value};
 use saker::{Block, EngineKind, ImagePlan, Kv, NamespacePlan, ScanOptions, verify_image};
 use saker_segment_store::header::crc32c;
@@ -10,14 +11,14 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// The format version that this program writes.
-const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
 const LINE_BYTES: usize = 64;
 /// Header bytes that its checksum covers, and where it has the number of streams.
 const HEADER_COVERED: usize = 4092;
 const STREAMS_AT: usize = 102;
 
-fn folder() -> PathBuf {
+pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/image/versions")
 }
 
@@ -25,25 +26,34 @@ fn fixture(version: u32, engine: EngineKind) -> PathBuf {
     folder().join(format!("v{version}-{}.hex", engine.name()))
 }
 
-/// The bytes as text.
-fn to_text(bytes: &[u8]) -> String {
+/// The bytes as text: a line for each 64 that are not zero, without zeros at its end; `*N` when N such lines follow each other.
+pub fn to_text(bytes: &[u8]) -> String {
+    let chunks: Vec<&[u8]> = bytes.chunks(LINE_BYTES).collect();
     let mut text = format!("bytes {}\n", bytes.len());
-    for (line, chunk) in bytes.chunks(LINE_BYTES).enumerate() {
-        let Some(end) = chunk.iter().rposition(|byte| *byte != 0) else { continue };
-        let hex: String = chunk[..=end].iter().map(|byte| format!("{byte:02x}")).collect();
-        writeln!(text, "{:x} {hex}", line * LINE_BYTES).expect("text grows");
+    let mut line = 0;
+    for equal in chunks.chunk_by(|a, b| a == b) {
+        if let Some(end) = equal[0].iter().rposition(|byte| *byte != 0) {
+            let hex: String = equal[0][..=end].iter().map(|byte| format!("{byte:02x}")).collect();
+            let times = if equal.len() > 1 { format!("*{}", equal.len()) } else { String::new() };
+            writeln!(text, "{:x} {hex}{times}", line * LINE_BYTES).expect("text grows");
+        }
+        line += equal.len();
     }
     text
 }
 
-fn from_text(text: &str) -> Vec<u8> {
+pub fn from_text(text: &str) -> Vec<u8> {
     let (head, lines) = text.split_once('\n').expect("a first line");
     let mut bytes = vec![0; head.strip_prefix("bytes ").expect("a length").parse().expect("a number")];
     for line in lines.lines() {
-        let (at, hex) = line.split_once(' ').expect("a place and bytes");
+        let (at, what) = line.split_once(' ').expect("a place and bytes");
         let at = usize::from_str_radix(at, 16).expect("a place");
-        for n in 0..hex.len() / 2 {
-            bytes[at + n] = u8::from_str_radix(&hex[2 * n..2 * n + 2], 16).expect("a byte");
+        let (hex, times) = what.split_once('*').unwrap_or((what, "1"));
+        for n in 0..times.parse().expect("a number") {
+            for (nth, digits) in hex.as_bytes().chunks(2).enumerate() {
+                let digits = std::str::from_utf8(digits).expect("digits");
+                bytes[at + n * LINE_BYTES + nth] = u8::from_str_radix(digits, 16).expect("a byte");
+            }
         }
     }
     bytes
@@ -123,7 +133,6 @@ fn fixtures_of_this_version() {
 #[test]
 fn images_of_every_version_open() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let mut seen = 0;
     for version in 1..=VERSION {
         for engine in EngineKind::ALL {
             let fixture = fixture(version, *engine);
@@ -132,10 +141,21 @@ fn images_of_every_version_open() {
             let path = dir.path().join(format!("{version}-{}.img", engine.name()));
             std::fs::write(&path, from_text(&text)).expect("writes");
             look(&path, &what);
-            seen += 1;
         }
     }
-    assert_eq!(std::fs::read_dir(folder()).expect("lists").count(), seen, "every fixture is looked at");
+}
+
+#[test]
+fn every_fixture_is_looked_at() {
+    let names = |version| EngineKind::ALL.iter().map(move |engine| (version, *engine));
+    let all = (1..=VERSION).flat_map(names);
+    let mut known: Vec<_> =
+        all.flat_map(|(v, engine)| [fixture(v, engine), versions_joined::fixture(v, engine)]).collect();
+    let mut there: Vec<_> =
+        std::fs::read_dir(folder()).expect("lists").map(|entry| entry.expect("an entry").path()).collect();
+    known.sort();
+    there.sort();
+    assert_eq!(there, known);
 }
 
 /// Images of development versions had fewer streams; nothing else of them differs.
@@ -163,6 +183,8 @@ fn images_with_fewer_streams_open() {
 fn text_and_bytes_are_the_same() {
     let mut bytes = vec![0; 1000];
     (bytes[0], bytes[63], bytes[64], bytes[999]) = (1, 2, 3, 4);
+    bytes[320..576].fill(9);
     assert_eq!(from_text(&to_text(&bytes)), bytes);
+    assert!(to_text(&bytes).contains("\n140 0909") && to_text(&bytes).contains("09*4\n"));
     assert_eq!(to_text(&[0; 200]), "bytes 200\n");
 }

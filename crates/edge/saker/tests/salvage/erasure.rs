@@ -387,10 +387,10 @@ fn flips(engine: EngineKind, rng: &mut Rng, count: u32) -> Vec<String> {
         before.end(&template, end);
         // The first copy of the header is written: the other alone does not know of the Format.
         let may_be_there = moment.naming == 1 && moment.erases == first;
-        for n in 0..count {
+        for _ in 0..count {
             let change = (aim(&before.image, rng), rng.below(255) as u8 + 1);
             all += 1;
-            match flip(&before, change, may_be_there, n % 4 == 0) {
+            match flip(&before, change, may_be_there, all % 4 == 1) {
                 Ok(is_whole) => whole += u32::from(is_whole),
                 Err(what) => wrong.push(format!("{}, {end:?}, {change:#x?}: {what}", engine.name())),
             }
@@ -406,7 +406,7 @@ fn a_changed_byte_brings_nothing_back() {
     let replay = saker_testing::Replay::campaign();
     let seed = replay.seed();
     let mut rng = Seed(seed).rng();
-    let count = if is_soak() { 40 } else { 4 };
+    let count = if is_soak() { 40 } else { 2 };
     let wrong: Vec<_> = EngineKind::ALL.iter().flat_map(|engine| flips(*engine, &mut rng, count)).collect();
     assert!(
         wrong.is_empty(),

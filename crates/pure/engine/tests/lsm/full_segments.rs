@@ -134,7 +134,7 @@ fn every_write_of_a_full_store_ends() {
     // segment, and each manifest wrote a table for a few of them, larger than what it freed. Or whose last value was refused though a
     // quarter of the pairs was deleted: tables of one page had a quarter of it in use (81). Or that waited while collections and
     // manifests, each of which sealed a page that was not full, went on for ever (267).
-    for seed in (0..scale(4)).chain([11, 31, 76, 81, 116, 267]) {
+    for seed in (0..saker_testing::tier(2, scale(4))).chain([11, 31, 76, 81, 116, 267]) {
         ends(seed, Store::default());
     }
 }
@@ -143,7 +143,7 @@ fn every_write_of_a_full_store_ends() {
 /// table was moved down as it was, or left over by a merge with a full one (seed 10).
 #[test]
 fn every_write_of_a_full_store_of_few_segments_ends() {
-    for seed in (0..scale(4)).chain([10, 222, 326, 536]) {
+    for seed in (0..saker_testing::tier(2, scale(4))).chain([10, 222, 326, 536]) {
         ends(seed, Store { has_few: true, ..Store::default() });
     }
 }
@@ -151,7 +151,7 @@ fn every_write_of_a_full_store_of_few_segments_ends() {
 /// What collections and merges had found out is not known any more then.
 #[test]
 fn every_write_of_a_full_store_that_was_opened_ends() {
-    for seed in saker_testing::seeds(scale(8)) {
+    for seed in saker_testing::seeds(saker_testing::tier(4, scale(8))) {
         ends(seed, Store { has_few: seed.is_multiple_of(2), is_opened: true });
     }
 }

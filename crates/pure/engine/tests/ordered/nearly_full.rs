@@ -161,9 +161,10 @@ fn writes_on_the_brink<S: Ordered>(seed: u64, longest: u64, ring_lasts: bool) {
 }
 
 pub fn every_write_on_the_brink_ends<S: Ordered>() {
-    for seed in saker_testing::seeds(scale(2)) {
-        for longest in [300, 2000, 20_000] {
-            writes_on_the_brink::<S>(seed, longest, seed % 2 == 0);
+    // Page buffers of both kinds, by turns.
+    for seed in saker_testing::seeds(saker_testing::tier(1, scale(2))) {
+        for (longest, turn) in [300, 2000, 20_000].into_iter().zip(seed..) {
+            writes_on_the_brink::<S>(seed, longest, turn % 2 == 0);
         }
     }
 }

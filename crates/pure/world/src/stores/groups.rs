@@ -1,4 +1,4 @@
-//! Operations that an application sends together: one group command of them, in any timing.
+//! Operations that an application sends together: one command of them, in any timing.
 
 use super::retrieve_bytes;
 use crate::result::Job;
@@ -7,9 +7,21 @@ use saker_device::NamespaceKind;
 use saker_engine::GROUP_BYTES_MAX;
 use saker_host::{KvQueue, SubmitError, Ticket};
 use saker_nvme::group::results::RESULT_BYTES;
-use saker_nvme::group::{COUNT_BYTES, Form, Op as GroupOp, Packer, entry_bytes, padded};
+use saker_nvme::group::{COUNT_BYTES, Form, GroupMode, Op as GroupOp, Packer, entry_bytes, padded};
 use saker_store::Op;
 use std::collections::BTreeSet;
+
+/// The command that carries stores together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Carried {
+    /// A group: each is carried out or fails by itself.
+    #[default]
+    Group,
+    /// A transaction.
+    Transaction,
+    /// Bulk Put, which the device unpacks into records of their own.
+    Bulk,
+}
 
 /// How large groups become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +32,8 @@ pub struct GroupLimits {
     pub bytes: usize,
     /// Bytes of the longest value that is read.
     pub value_bytes: usize,
+    /// What carries stores.
+    pub carried: Carried,
 }
 
 impl GroupLimits {
@@ -33,7 +47,14 @@ impl GroupLimits {
             operations,
             bytes: GROUP_BYTES_MAX.min(longest) as usize,
             value_bytes: retrieve_bytes(jobs, 0) as usize,
+            carried: Carried::Group,
         }
+    }
+
+    /// The same by another command.
+    #[must_use]
+    pub fn by(self, carried: Carried) -> Self {
+        Self { carried, ..self }
     }
 
     /// Bytes of an operation in the payload, and in the results.
@@ -56,6 +77,7 @@ pub struct Group {
     /// Bytes of keys and values that it writes.
     pub user_bytes: u64,
     op: GroupOp,
+    carried: Carried,
     payload: Vec<u8>,
     buffer_bytes: usize,
 }
@@ -80,10 +102,10 @@ impl Group {
         if taken.len() < 2 {
             return None;
         }
-        Self::pack(&taken, bytes, buffer_bytes)
+        Self::pack(&taken, limits.carried, bytes, buffer_bytes)
     }
 
-    fn pack(operations: &[&Op], bytes: usize, buffer_bytes: usize) -> Option<Self> {
+    fn pack(operations: &[&Op], carried: Carried, bytes: usize, buffer_bytes: usize) -> Option<Self> {
         let op = kind_of(operations.first()?)?;
         let mut payload = vec![0; bytes];
         let mut packer = Packer::new(Form::All(op), &mut payload)?;
@@ -97,7 +119,7 @@ impl Group {
         }
         packer.finish();
         let user_bytes = operations.iter().map(|operation| operation.user_bytes()).sum();
-        Some(Self { count: operations.len(), user_bytes, op, payload, buffer_bytes })
+        Some(Self { count: operations.len(), user_bytes, op, carried, payload, buffer_bytes })
     }
 
     /// Bytes that the host copied to pack it.
@@ -111,12 +133,18 @@ impl Group {
     /// [`SubmitError`].
     pub fn submit(&self, queue: &mut KvQueue) -> Result<Ticket, SubmitError> {
         let form = Form::All(self.op);
-        if self.op == GroupOp::Store {
-            return queue.group(form, None, &self.payload);
+        match (self.op, self.carried) {
+            (GroupOp::Store, Carried::Group) => queue.group(form, None, &self.payload),
+            (GroupOp::Store, Carried::Transaction) => {
+                queue.group_in_mode(form, TRANSACTION, None, &self.payload)
+            }
+            (GroupOp::Store, Carried::Bulk) => queue.bulk_put(&self.payload),
+            _ => queue.group_both_ways(form, &self.payload, self.buffer_bytes as u32),
         }
-        queue.group_both_ways(form, &self.payload, self.buffer_bytes as u32)
     }
 }
+
+const TRANSACTION: GroupMode = GroupMode { is_transaction: true, has_versions: false };
 
 fn kind_of(operation: &Op) -> Option<GroupOp> {
     match operation {
@@ -137,7 +165,8 @@ fn key_of(operation: &Op) -> Option<&[u8]> {
 mod tests {
     use super::*;
 
-    const LIMITS: GroupLimits = GroupLimits { operations: 4, bytes: 200, value_bytes: 40 };
+    const LIMITS: GroupLimits =
+        GroupLimits { operations: 4, bytes: 200, value_bytes: 40, carried: Carried::Group };
 
     fn put(key: u8, bytes: usize) -> Op {
         Op::Put(vec![key; 8], vec![key; bytes])

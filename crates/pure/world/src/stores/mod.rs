@@ -10,7 +10,7 @@ pub mod sessions;
 mod tests;
 
 pub use disk::{DiskLane, DiskStore};
-pub use groups::{Group, GroupLimits};
+pub use groups::{Carried, Group, GroupLimits};
 pub use host_kv::{HostLane, HostStore};
 pub use sessions::{SessionLane, SessionStore};
 
@@ -37,6 +37,16 @@ pub enum StoreKind {
         /// Operations of a group.
         operations: usize,
     },
+    /// As groups, with puts in transactions.
+    Transactions {
+        /// Operations of a transaction.
+        operations: usize,
+    },
+    /// As groups, with puts by Bulk Put (KV-CSD). A put takes until it is stored, though a host would answer it in its buffer.
+    Bulk {
+        /// Puts of a buffer.
+        operations: usize,
+    },
     /// DiskKV behind SAKER's host layer: each thread has a session, with containers of so many writes, and up to the depth of
     /// containers and reads in flight. A put is complete when it is buffered; a job ends when all sessions have synced.
     Sessions {
@@ -54,8 +64,20 @@ impl StoreKind {
         match self {
             Self::Disk => "DiskKV".to_owned(),
             Self::Groups { operations } => format!("DiskKV group x{operations}"),
+            Self::Transactions { operations } => format!("DiskKV transaction x{operations}"),
+            Self::Bulk { operations } => format!("DiskKV bulk x{operations}"),
             Self::Sessions { batch } => format!("DiskKV+SAKER x{batch}"),
             Self::Host => "HostKV".to_owned(),
+        }
+    }
+
+    /// How many operations a command carries, and which command, where several go together.
+    pub fn together(self) -> Option<(usize, Carried)> {
+        match self {
+            Self::Groups { operations } => Some((operations, Carried::Group)),
+            Self::Transactions { operations } => Some((operations, Carried::Transaction)),
+            Self::Bulk { operations } => Some((operations, Carried::Bulk)),
+            Self::Disk | Self::Sessions { .. } | Self::Host => None,
         }
     }
 }
@@ -68,10 +90,12 @@ impl StoreKind {
 pub fn run_virtual(kind: StoreKind, build: &Build, jobs: &[Job]) -> Result<Vec<RunResult>, HostError> {
     let Some(first) = jobs.first() else { return Ok(Vec::new()) };
     match kind {
-        StoreKind::Disk => run_on(DiskStore::timed(build, jobs, None)?, build, first, jobs),
-        StoreKind::Groups { operations } => {
-            let limits = GroupLimits::of(build, jobs, operations);
-            run_on(DiskStore::timed(build, jobs, Some(limits))?, build, first, jobs)
+        StoreKind::Disk
+        | StoreKind::Groups { .. }
+        | StoreKind::Transactions { .. }
+        | StoreKind::Bulk { .. } => {
+            let limits = kind.together().map(|(n, carried)| GroupLimits::of(build, jobs, n).by(carried));
+            run_on(DiskStore::timed(build, jobs, limits)?, build, first, jobs)
         }
         StoreKind::Sessions { batch } => {
             run_on(SessionStore::timed(build, first, batch)?, build, first, jobs)

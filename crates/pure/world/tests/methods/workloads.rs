@@ -27,7 +27,7 @@ fn workloads() -> Vec<(String, Vec<Op>)> {
     let mut all = Vec::new();
     let mut add = |suite: Suite, value_bytes: u32| {
         let number = all.len() as u64;
-        let options = SuiteOptions { operations: tier(90, 600), value_bytes, key_bytes: None, seed: number };
+        let options = SuiteOptions { operations: tier(60, 600), value_bytes, key_bytes: None, seed: number };
         let plan = suite.plan(&options).expect("a plan");
         let keys = plan.key_space().expect("keys");
         let put = |o: saker_workload::Operation| Op::Put(keys.key(o.key), vec![3; o.size as usize]);

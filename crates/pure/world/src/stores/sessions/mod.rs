@@ -11,7 +11,7 @@ use super::{Counters, prices};
 use crate::joined::{Below as _, Clocked};
 use crate::measured::Measured;
 use crate::result::{Job, RunResult};
-use saker_assembly::{Build, port};
+use saker_assembly::{Build, QUEUE_ENTRIES_MIN, port};
 use saker_host::connect::KvQueueOptions;
 use saker_host::session::{Hub, LaneStats, Options};
 use saker_host::{CacheStats, ConnectOptions, Connection, Driver as _, HostError, KvQueue, TransferOptions};
@@ -59,11 +59,13 @@ impl SessionStore {
         let mut below = Clocked(build.timed(host.clone()));
         let options = ConnectOptions { io_queues: threads as u16, ..ConnectOptions::default() };
         let mut connection = Connection::connect(port(&host), &mut below, options)?;
-        let queue_options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
+        // Some methods put values into entries.
+        let least = if job.transfer == TransferOptions::default() { 0 } else { QUEUE_ENTRIES_MIN };
+        let queue_options = KvQueueOptions { entries: (u32::from(depth) + 1).max(least), slots: depth };
         let mut queues = Vec::new();
         for _ in 0..threads {
             let mut queue = connection.create_kv_queue(&mut below, 1, queue_options)?;
-            connection.set_transfer(&mut below, &mut queue, TransferOptions::default())?;
+            connection.set_transfer(&mut below, &mut queue, job.transfer.clone())?;
             queues.push(queue);
         }
         let options =

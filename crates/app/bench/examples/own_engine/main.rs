@@ -13,7 +13,7 @@
 //!
 //! Records, their checksums and their walks are `saker-value-log`'s, segments, append points and failed programs `saker-log`'s.
 //!
-//! `cargo run --release -p saker-lab --example own_engine`
+//! `cargo run --release -p saker-bench --example own_engine`
 
 mod admit;
 mod check;

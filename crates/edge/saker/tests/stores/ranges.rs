@@ -1,0 +1,121 @@
+//! Ranges of a store against those of a `BTreeMap`.
+
+use super::store;
+use saker::{EngineKind, HostError, KvError, ScanOptions, Spaces, Store, StoreError};
+use saker_sim::{Rng, Seed};
+use saker_testing::{seeds, tier};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// Short and long keys that are close to each other.
+fn key(rng: &mut Rng) -> Vec<u8> {
+    let mut key = vec![b'a'; (rng.next_u64() % 22) as usize];
+    key.extend((0..=rng.next_u64() % 3).map(|_| b"\x00ab\xff"[(rng.next_u64() % 4) as usize]));
+    key
+}
+
+fn bound(rng: &mut Rng) -> Bound<Vec<u8>> {
+    match rng.next_u64() % 3 {
+        0 => Bound::Included(key(rng)),
+        1 => Bound::Excluded(key(rng)),
+        _ => Bound::Unbounded,
+    }
+}
+
+fn sorted(pairs: saker::store::Pairs) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut pairs = pairs.collect::<Result<Vec<_>, _>>().expect("read");
+    pairs.sort();
+    pairs
+}
+
+fn same_ranges(store: &Store, model: &Model, rng: &mut Rng) {
+    for _ in 0..20 {
+        let range = (bound(rng), bound(rng));
+        let is_in = |key: &[u8]| {
+            let from = match &range.0 {
+                Bound::Included(from) => key >= &from[..],
+                Bound::Excluded(from) => key > &from[..],
+                Bound::Unbounded => true,
+            };
+            from && match &range.1 {
+                Bound::Included(to) => key <= &to[..],
+                Bound::Excluded(to) => key < &to[..],
+                Bound::Unbounded => true,
+            }
+        };
+        let expected: Vec<_> = model.clone().into_iter().filter(|(key, _)| is_in(key)).collect();
+        assert_eq!(sorted(store.range(range.clone()).expect("opens")), expected, "{range:?}");
+        let prefix = key(rng);
+        let expected: Vec<_> =
+            model.clone().into_iter().filter(|(key, _)| key.starts_with(&prefix)).collect();
+        assert_eq!(sorted(store.prefix(&prefix).expect("opens")), expected, "{prefix:?}");
+    }
+    assert!(sorted(store.iter().expect("opens")).into_iter().eq(model.clone()));
+    assert!(sorted(store.range(.."").expect("opens")).is_empty());
+}
+
+#[test]
+fn ranges_are_those_of_a_map() {
+    for engine in EngineKind::ALL {
+        for seed in seeds(tier(1, 30)) {
+            let mut rng = Seed(seed).rng();
+            let device = store(engine);
+            let spaces = Spaces::of(device).expect("it is empty");
+            let stores = ["one", "two"].map(|name| spaces.space(name).expect("made"));
+            let mut models = [Model::new(), Model::new()];
+            for n in 0..120_u64 {
+                let which = (rng.next_u64() % 2) as usize;
+                let key = key(&mut rng);
+                if rng.next_u64().is_multiple_of(4) {
+                    let was_there = models[which].remove(&key).is_some();
+                    assert_eq!(stores[which].delete(&key).expect("deleted"), was_there);
+                } else {
+                    stores[which].put(&key, n.to_be_bytes()).expect("stored");
+                    models[which].insert(key, n.to_be_bytes().to_vec());
+                }
+            }
+            for (store, model) in stores.iter().zip(&models) {
+                same_ranges(store, model, &mut rng);
+            }
+        }
+    }
+}
+
+/// Iterators go on whatever comes in between, and are given back when they are dropped.
+#[test]
+fn iterators_come_and_go() {
+    for engine in EngineKind::ALL {
+        let store = store(engine);
+        store.put_many((0..500_u32).map(|n| (n.to_be_bytes(), [7; 300]))).expect("stored");
+        for _ in 0..40 {
+            let mut pairs = store.iter().expect("the others were dropped");
+            assert!(pairs.next().is_some_and(|pair| pair.is_ok()));
+        }
+        let mut pairs = store.iter().expect("opens");
+        let thread =
+            std::thread::spawn(move || pairs.by_ref().map(|pair| pair.map(|_| 1)).sum::<Result<u32, _>>());
+        assert_eq!(thread.join().expect("no panic").expect("read"), 500);
+        let two = store.scan(&ScanOptions { keys_only: true, ..ScanOptions::default() }, 2).expect("opens");
+        assert!(two.map(|pair| pair.expect("read").1.is_empty()).eq([true, true]));
+        // A format and the end of the device end it.
+        let mut pairs = store.iter().expect("opens");
+        store.clear().expect("formatted");
+        assert!(pairs.by_ref().count() <= 1);
+        let mut pairs = store.iter().expect("opens");
+        store.close().expect("closes");
+        assert!(matches!(pairs.next(), Some(Err(StoreError::Closed))) && pairs.next().is_none());
+    }
+}
+
+/// Scans that are held are counted, and a full device says so.
+#[test]
+fn a_device_has_sixteen_scans() {
+    let store = store(&EngineKind::named("lsm").expect("there is one"));
+    store.put("key", "value").expect("stored");
+    let held: Vec<_> = (0..16).map(|_| store.iter().expect("there is room")).collect();
+    assert!(matches!(store.iter(), Err(StoreError::Host(HostError::Kv(KvError::Full)))));
+    drop(held);
+    assert_eq!(store.iter().expect("there is room").count(), 1);
+}
