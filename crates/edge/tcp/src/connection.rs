@@ -6,6 +6,7 @@
 mod books;
 mod lines;
 pub(crate) mod messages;
+mod pieces;
 mod shared;
 
 use std::cell::RefCell;
@@ -35,6 +36,7 @@ use crate::strangers::Permits;
 use crate::turn::Turn;
 use books::READ_BYTES;
 use messages::{Reply, Request};
+use pieces::fill;
 pub(crate) use shared::Shared;
 
 /// Data of at least this length goes from the socket to where it belongs.
@@ -312,20 +314,6 @@ impl Connection {
             () = permits.cut() => {}
         }
     }
-}
-
-/// Puts pieces of at most so many bytes together into slices to write; how many of these.
-fn fill<'a>(slices: &mut [IoSlice<'a>], pieces: impl Iterator<Item = &'a [u8]>, most: usize) -> usize {
-    let (mut used, mut left) = (0, most);
-    for (slice, piece) in slices.iter_mut().zip(pieces) {
-        if left == 0 {
-            break;
-        }
-        let piece = &piece[..piece.len().min(left)];
-        (*slice, left) = (IoSlice::new(piece), left - piece.len());
-        used += 1;
-    }
-    used
 }
 
 /// What the socket is ready for; never, where nothing is of interest.

@@ -109,9 +109,7 @@ impl Association {
     /// has a time-out of its own.
     pub fn is_expired(&self, now: Instant) -> bool {
         let ms = self.controller.keep_alive_ms();
-        ms > 0
-            && !self.is_half_open()
-            && now.since(self.last_seen).as_nanos() / 1_000_000 > u64::from(ms)
+        ms > 0 && !self.is_half_open() && now.since(self.last_seen).as_nanos() / 1_000_000 > u64::from(ms)
     }
 
     /// A command of the admin queue has this CID: a request for events that is held with it has been given up, and is

@@ -60,7 +60,13 @@ impl QueueAuth {
     pub fn of(policy: &HostPolicy, host: &str, subsystem: &str) -> Option<Self> {
         let credentials = Arc::clone(policy.credentials.as_ref()?);
         let names = Names { host: host.into(), subsystem: subsystem.into() };
-        Some(Self { controller: Controller::new(names, credentials), room: 0, is_at_work: false, failure: None, has_failed: false })
+        Some(Self {
+            controller: Controller::new(names, credentials),
+            room: 0,
+            is_at_work: false,
+            failure: None,
+            has_failed: false,
+        })
     }
 
     /// Secrets have changed.

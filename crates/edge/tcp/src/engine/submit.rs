@@ -10,10 +10,23 @@ use saker_target::{Answer, Charge, ConnectionId, HostId, IoCommand, Window};
 use super::{Engine, Flight, Purpose, taken};
 use crate::turn::Turn;
 
-/// What the device has at once where one host asks.
+/// What a device without time has at once where one host asks.
 const ALONE: Window = Window { all: 1 << 20, each: u64::MAX };
 /// And where several do: what takes about as long as a turn of the sockets.
 const CROWDED: Window = Window { all: 64 << 10, each: u64::MAX };
+/// What a device that keeps time has of each host where several ask: enough to have its flash busy, not so much that another host's
+/// command waits behind a whole queue.
+const CROWDED_TIMED: Window = Window { all: u64::MAX, each: 256 << 10 };
+
+/// How much the device has at once.
+const fn window(is_timed: bool, is_crowd: bool) -> Window {
+    match (is_timed, is_crowd) {
+        (true, true) => CROWDED_TIMED,
+        (true, false) => Window::OPEN,
+        (false, true) => CROWDED,
+        (false, false) => ALONE,
+    }
+}
 
 /// Bytes that a command brings or asks for.
 fn bytes_of(command: &IoCommand) -> u64 {
@@ -128,7 +141,8 @@ impl Engine {
     pub(super) fn look_at_crowd(&mut self) {
         let is_crowd = self.traffic.is_shared(self.now());
         self.crowd.set(is_crowd);
-        self.traffic.set_window(if is_crowd { CROWDED } else { ALONE });
+        let is_timed = self.local.as_ref().is_some_and(|local| local.shared().clocked.is_timed());
+        self.traffic.set_window(window(is_timed, is_crowd));
     }
 
     /// Who has begun to wait for a limit.
