@@ -36,7 +36,7 @@ use crate::strangers::Permits;
 use crate::turn::Turn;
 use books::READ_BYTES;
 use messages::{Reply, Request};
-use pieces::fill;
+use pieces::{fill, note_moved};
 pub(crate) use shared::Shared;
 
 /// Data of at least this length goes from the socket to where it belongs.
@@ -233,10 +233,7 @@ impl Connection {
             match self.stream.try_write_vectored(&pieces[..used]) {
                 Ok(bytes) => {
                     left = left.saturating_sub(bytes);
-                    self.core.seat.moved(bytes);
-                    if let Some(turn) = &self.core.turn {
-                        turn.moved(bytes);
-                    }
+                    note_moved(&self.core.seat, self.core.turn.as_deref(), bytes);
                     target.sent(bytes);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
@@ -252,10 +249,7 @@ impl Connection {
         match self.read_some() {
             Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
             Ok(bytes) => {
-                self.core.seat.moved(bytes);
-                if let Some(turn) = &self.core.turn {
-                    turn.moved(bytes);
-                }
+                note_moved(&self.core.seat, self.core.turn.as_deref(), bytes);
                 if self.core.target.is_open() {
                     self.core.permits.shaken();
                 }

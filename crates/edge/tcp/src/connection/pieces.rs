@@ -2,6 +2,9 @@
 
 use std::io::IoSlice;
 
+use crate::memory::Seat;
+use crate::turn::Turn;
+
 /// Puts pieces of at most so many bytes together into slices to write; how many of these.
 pub(super) fn fill<'a>(
     slices: &mut [IoSlice<'a>],
@@ -18,4 +21,12 @@ pub(super) fn fill<'a>(
         used += 1;
     }
     used
+}
+
+/// A system call has moved so many bytes.
+pub(super) fn note_moved(seat: &Seat, turn: Option<&Turn>, bytes: usize) {
+    seat.moved(bytes);
+    if let Some(turn) = turn {
+        turn.moved(bytes);
+    }
 }
