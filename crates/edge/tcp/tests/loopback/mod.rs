@@ -21,6 +21,7 @@ mod paths;
 mod power;
 mod rates;
 mod raw;
+mod reload;
 mod scans;
 mod sessions;
 #[path = "../../../saker/tests/support/settings.rs"]
