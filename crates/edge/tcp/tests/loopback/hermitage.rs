@@ -195,8 +195,11 @@ fn two_transactions_do_not_write_what_the_other_has_read() {
     });
 }
 
+/// A key with its value.
+type Pair = (Vec<u8>, Vec<u8>);
+
 /// All pairs, as a predicate finds them that no index helps.
-fn all(txn: &mut Transaction<'_>) -> Result<Vec<(Vec<u8>, Vec<u8>)>, HostError> {
+fn all(txn: &mut Transaction<'_>) -> Result<Vec<Pair>, HostError> {
     txn.scan(&KeyRange { from: b"1", ..KeyRange::default() })
 }
 

@@ -254,7 +254,7 @@ impl Bank {
     /// What a cut leaves now, or a kill; the machine goes on.
     fn cut(&self, build: &Build, rig: &Timed, ends: Ends, cuts: u64, events: u64) {
         let history = match ends {
-            Ends::Kept if cuts % 2 == 0 => PowerHistory::Cut { ring_kept: true },
+            Ends::Kept if cuts.is_multiple_of(2) => PowerHistory::Cut { ring_kept: true },
             Ends::Kept | Ends::Killed => PowerHistory::Killed,
             Ends::Lost => PowerHistory::Cut { ring_kept: false },
         };
