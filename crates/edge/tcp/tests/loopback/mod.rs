@@ -26,6 +26,7 @@ mod scans;
 mod sessions;
 #[path = "../../../saker/tests/support/settings.rs"]
 mod settings;
+mod spaces;
 mod standard;
 pub mod support;
 mod transactions;
