@@ -161,9 +161,21 @@ def test_transactions(engine: str) -> None:
         assert store.transact(body) == 21 and runs == [20, 21] and store[b"bob"] == b"22"
 
 
-def test_engines_without_transactions_say_so() -> None:
-    with saker.open("mem:?size=64MiB&profile=tiny&engine=hash_plus") as store, pytest.raises(saker.NoTransactionsError):
-        store.txn()
+@pytest.mark.parametrize("name", ["hash_store", "hash_original", "hash_doubling", "hash_plus", "lsm", "tree"])
+def test_every_engine_has_transactions(name: str) -> None:
+    with saker.open(f"mem:?size=64MiB&profile=tiny&engine={name}") as store:
+        store.put(b"key", b"old")
+        with store.txn() as txn:
+            assert txn.get(b"key") == b"old"
+            txn.put(b"other", b"value")
+        assert store.get(b"other") == b"value"
+        lost = store.txn()
+        lost.get(b"key")
+        lost.put(b"other", b"never")
+        store.put(b"key", b"new")
+        with pytest.raises(saker.ConflictError) as conflict:
+            lost.commit()
+        assert conflict.value.key == b"key" and store.get(b"other") == b"value"
 
 
 def test_a_full_device_goes_on_reading_and_deleting(engine: str) -> None:

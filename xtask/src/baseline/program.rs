@@ -35,9 +35,10 @@ impl Program {
         &self.engines
     }
 
-    /// The engines that it lists when it is asked for one that it does not have.
+    /// The engines that it lists when a URL asks for one that it does not have: binaries without `bench history` do so, too.
     fn asked_for_engines(&self) -> Result<Vec<String>, Fault> {
-        let output = self.output(&["bench", "history", "--engine", "none_of_that_name"])?;
+        let url = "mem:?size=64MiB&engine=none_of_that_name";
+        let output = self.output(&["bench", "a", "--device", url])?;
         let said = String::from_utf8_lossy(&output.stderr);
         let engines = engines_in(&said);
         if engines.is_empty() {
@@ -87,7 +88,7 @@ impl Program {
 
 /// The names in a message that ends in a choice of them.
 fn engines_in(message: &str) -> Vec<String> {
-    let names = message.trim().rsplit_once("choose one of ").map_or("", |(_, names)| names);
+    let names = message.trim().rsplit_once("write one of ").map_or("", |(_, names)| names);
     names.split(", ").filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
@@ -97,7 +98,7 @@ mod tests {
 
     #[test]
     fn engines_are_in_the_message() {
-        let message = "saker: error: there is no engine `x`; choose one of hash_store, lsm, tree\n";
+        let message = "saker: error: device URL `mem:?engine=x`: option `engine=x`; write one of hash_store, lsm, tree\n";
         assert_eq!(engines_in(message), ["hash_store", "lsm", "tree"]);
         assert!(engines_in("unknown command").is_empty());
     }

@@ -4,7 +4,7 @@ use crate::answer::answer;
 use crate::bytes::{copy, put_if_wanted, text, wanted};
 use crate::registry::find;
 use crate::store::saker_store;
-use saker_handle::{Fault, NamespaceSnapshot, Stats, Store};
+use saker_handle::{Fault, Stats, Store, counters};
 use std::ffi::c_char;
 use std::fmt::Write as _;
 
@@ -40,27 +40,14 @@ pub unsafe extern "C" fn saker_stats(
     answer(|| {
         wanted("text_bytes", text_bytes)?;
         let stats = find::<Store, _>(store)?.stats()?;
-        let lines = stats.map_or_else(String::new, |stats| counters(&stats));
+        let lines = stats.map_or_else(String::new, |stats| lines(&stats));
         // SAFETY: the caller says so.
         unsafe { give(lines, buffer, buffer_bytes, text_bytes) }
     })
 }
 
-fn counters(stats: &Stats) -> String {
-    let sum = |of: fn(&NamespaceSnapshot) -> u64| stats.namespaces.iter().map(of).sum::<u64>();
-    let counted = [
-        ("commands", stats.device.commands),
-        ("pairs", sum(|ns| ns.store.pairs)),
-        ("pair_bytes", sum(|ns| ns.store.pair_bytes)),
-        ("user_bytes_written", sum(|ns| ns.store.user_bytes_written)),
-        ("gc_bytes_copied", sum(|ns| ns.store.gc_bytes_copied)),
-        ("capacity_bytes", sum(|ns| ns.capacity_bytes)),
-        ("live_bytes", sum(|ns| ns.live_bytes)),
-        ("pages_programmed", stats.flash.pages_programmed),
-        ("pages_read", stats.flash.pages_read),
-        ("segments_erased", stats.flash.segments_erased),
-    ];
-    counted.iter().fold(String::new(), |mut lines, (name, number)| {
+fn lines(stats: &Stats) -> String {
+    counters(stats).iter().fold(String::new(), |mut lines, (name, number)| {
         let _ = writeln!(lines, "{name} {number}");
         lines
     })

@@ -5,6 +5,7 @@
 
 mod cache;
 mod class;
+mod counters;
 mod fault;
 mod image;
 mod scan;
@@ -14,11 +15,11 @@ mod writes;
 
 pub use cache::{Cache, CacheStats};
 pub use class::Class;
+pub use counters::counters;
 pub use fault::Fault;
 pub use image::create;
 pub use saker::{
-    Born, NamedSetting, NamespaceSnapshot, Require, RetentionOptions, RetentionOrder, ScanOrder, Stats,
-    WriteBatch,
+    Born, NamedSetting, Require, RetentionOptions, RetentionOrder, ScanOrder, Stats, WriteBatch,
 };
 pub use saker_sim::Duration;
 pub use scan::{Pair, Scan, ScanWish};

@@ -1,6 +1,7 @@
 //! Settings that change while a device is open, joined with openings, Format, iterators, queued puts, sessions, timing and
 //! shards, on every engine.
 
+use crate::support::held_back::SLOW;
 use crate::support::{key, value};
 use saker::{EngineKind, Hold, ImagePlan, KeyRange, Kv, Saker, SakerOptions, Setting, WriteStallCause};
 
@@ -389,11 +390,10 @@ fn writes_that_are_held_back_are_stored_and_told() {
 #[test]
 fn every_shard_tells_of_its_stalls() {
     for shard in 0..2 {
-        let url =
-            format!("{}{HELD_BACK}&level0_stop_writes_trigger=1&shards=2&timing=real", url(EngineKind::LSM));
+        let url = format!("{}{HELD_BACK}&level0_stop_writes_trigger=1&shards=2{SLOW}", url(EngineKind::LSM));
         let mut kv = Kv::open(&url).expect("opens");
         let of_shard = |n: &u32| saker_shards::shard_of(&key(*n), 2) == shard;
-        // While this thread does not run, the device catches up: then it is tried again.
+        // Were this thread stopped for all that time, the device would catch up: then it is tried again.
         let was_stopped = (1..31).any(|round| {
             (0..400).filter(of_shard).for_each(|n| kv.put(&key(n), &value(n, round, 100)).expect("stored"));
             let told = kv.write_control().expect("asked").expect("told").stalls;

@@ -1,5 +1,6 @@
 //! Transactions through the door for applications, on devices of this process.
 
+use crate::support::held_back::SLOW;
 use saker::{EngineKind, Hold, HostError, KeyRange, Kv, KvError, PairVersion, Require, WriteBatch};
 use std::collections::BTreeMap;
 
@@ -177,7 +178,7 @@ const ROUNDS_MAX: u32 = 30;
 /// Transactions wait as single writes do while the engine's background work does not keep up.
 #[test]
 fn transactions_are_held_back_as_other_writes() {
-    for more in ["", "&threads=1", "&timing=real"] {
+    for more in ["", "&threads=1", SLOW] {
         for stop in [1, 40] {
             let mut kv = open(&format!(
                 "&engine=lsm&write_buffer_size=2KiB&level0_file_num_compaction_trigger=1&level0_slowdown_writes_trigger=1\
@@ -199,9 +200,9 @@ fn transactions_are_held_back_as_other_writes() {
                 kv.multi_exist(&lent).expect("looks").into_iter().all(|is_there| is_there),
                 "{stop}{more}"
             );
-            if more == "&timing=real" {
+            if more == SLOW {
                 let hold = if stop == 1 { Hold::Stopped } else { Hold::Delayed };
-                // While this thread does not run, the device catches up: then it is tried again.
+                // Were this thread stopped for all that time, the device would catch up: then it is tried again.
                 let was_held = (0..ROUNDS_MAX).any(|_| {
                     put_all(&mut kv);
                     let stalls = kv.write_control().expect("asked").expect("told").stalls;

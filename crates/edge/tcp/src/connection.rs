@@ -6,6 +6,7 @@
 mod books;
 mod lines;
 pub(crate) mod messages;
+mod pieces;
 mod shared;
 
 use std::cell::RefCell;
@@ -32,8 +33,10 @@ use crate::counts::count;
 use crate::logs::{self, Ended, shown, told};
 use crate::memory::Seat;
 use crate::strangers::Permits;
+use crate::turn::Turn;
 use books::READ_BYTES;
 use messages::{Reply, Request};
+use pieces::{fill, note_moved};
 pub(crate) use shared::Shared;
 
 /// Data of at least this length goes from the socket to where it belongs.
@@ -106,6 +109,8 @@ struct Core {
     over_by: Option<Instant>,
     permits: Permits,
     seat: Seat,
+    /// That of its host, once a queue is connected.
+    turn: Option<Arc<Turn>>,
 }
 
 struct Connection {
@@ -146,6 +151,7 @@ pub(crate) async fn serve_stranger(
         over_by: None,
         permits,
         seat,
+        turn: None,
         shared,
     };
     let mut connection = Connection { stream, core };
@@ -174,6 +180,9 @@ impl Connection {
     /// Until it ends, and why; or until it has to move.
     async fn run(&mut self) -> Ended {
         loop {
+            if let Some(turn) = &self.core.turn {
+                turn.come().await;
+            }
             self.core.settle();
             if let Err(error) = self.write() {
                 return Ended::of(&error);
@@ -206,26 +215,25 @@ impl Connection {
                 () = self.core.seat.drive(), if self.core.seat.waits() => {}
                 () = self.core.seat.cut() => return Ended::Memory,
                 () = sleep_until(over_by.unwrap_or(self.core.deadline)), if over_by.is_some() => return Ended::Unread,
-                () = sleep_until(self.core.deadline), if is_late => return Ended::Late,
+                () = sleep_until(self.core.deadline), if is_late => return if is_connected { Ended::Unproved } else { Ended::Late },
                 () = self.core.permits.cut() => return Ended::Cut,
                 _ = self.core.stopping.changed(), if !self.core.told_to_stop => self.core.stop(),
             }
         }
     }
 
-    /// Writes as much as the socket takes.
+    /// Writes as much as the socket takes, and the turn has room for.
     fn write(&mut self) -> std::io::Result<()> {
         let target = &mut self.core.target;
-        while !target.output().is_empty() {
+        let most = self.core.turn.as_ref().map_or(usize::MAX, |turn| turn.bytes_max());
+        let mut left = most;
+        while !target.output().is_empty() && left > 0 {
             let mut pieces = [IoSlice::new(&[]); WRITE_PIECES];
-            let mut used = 0;
-            for (slot, piece) in pieces.iter_mut().zip(target.output().pieces()) {
-                *slot = IoSlice::new(piece);
-                used += 1;
-            }
+            let used = fill(&mut pieces, target.output().pieces(), left);
             match self.stream.try_write_vectored(&pieces[..used]) {
                 Ok(bytes) => {
-                    self.core.seat.moved(bytes);
+                    left = left.saturating_sub(bytes);
+                    note_moved(&self.core.seat, self.core.turn.as_deref(), bytes);
                     target.sent(bytes);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
@@ -241,7 +249,7 @@ impl Connection {
         match self.read_some() {
             Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
             Ok(bytes) => {
-                self.core.seat.moved(bytes);
+                note_moved(&self.core.seat, self.core.turn.as_deref(), bytes);
                 if self.core.target.is_open() {
                     self.core.permits.shaken();
                 }
@@ -257,7 +265,8 @@ impl Connection {
     fn read_some(&mut self) -> std::io::Result<usize> {
         let Self { stream, core } = self;
         if let Some((into, left)) = core.target.direct().filter(|(_, left)| *left >= DIRECT_BYTES_MIN) {
-            let bytes = stream.try_read_buf(&mut into.limit(left))?;
+            let most = core.turn.as_ref().map_or(left, |turn| turn.bytes_max().min(left));
+            let bytes = stream.try_read_buf(&mut into.limit(most))?;
             core.target.placed(bytes);
             return Ok(bytes);
         }
@@ -429,12 +438,13 @@ impl Core {
         }
     }
 
-    fn connected(&mut self, result: Result<Bound, Refusal>) {
+    fn connected(&mut self, result: Result<(Bound, Arc<Turn>), Refusal>) {
         let State::Connecting(token, subsystem) = std::mem::replace(&mut self.state, State::Strange) else {
             return;
         };
         match result {
-            Ok(bound) => {
+            Ok((bound, turn)) => {
+                self.turn = Some(turn);
                 self.target.complete(token, Status::SUCCESS, u64::from(bound.dw0()), Vec::new());
                 self.target.set_entries(bound.entries);
                 self.state = State::Connected(subsystem);

@@ -14,6 +14,7 @@ mod watch;
 mod write_cache;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
 use saker::Error;
@@ -35,6 +36,7 @@ use crate::connection;
 use crate::connection::messages::{Reply, Request};
 use crate::local::Local;
 use crate::memory::Seat;
+use crate::turn::{Crowd, Turn};
 use iterators::Iterators;
 pub(crate) use start::start;
 use tally::{Tally, class_of};
@@ -78,6 +80,7 @@ const fn entry(sqe: &Sqe) -> (u8, u32, u16) {
 struct Peer {
     replies: UnboundedSender<Reply>,
     host: HostId,
+    turn: Arc<Turn>,
     answers: Vec<(u16, Answer)>,
     /// Commands with the device or waiting for it.
     outstanding: usize,
@@ -94,6 +97,7 @@ pub(crate) struct Engine {
     flights: Vec<Option<(Flight, Charge)>>,
     in_flight: usize,
     traffic: Traffic<(Flight, IoCommand)>,
+    crowd: Crowd,
     /// Connections that are gone while the device works for them: its commands, and the memory these hold.
     leaving: BTreeMap<ConnectionId, (usize, Seat)>,
     iterators: Iterators,
@@ -130,6 +134,7 @@ impl Engine {
             peers: BTreeMap::new(),
             in_flight: 0,
             traffic: Traffic::default(),
+            crowd: Crowd::default(),
             leaving: BTreeMap::new(),
             iterators: Iterators::default(),
             answered: Vec::new(),
@@ -147,6 +152,7 @@ impl Engine {
 
     async fn run(&mut self, requests: &mut UnboundedReceiver<Request>) {
         while self.take_requests(requests).await {
+            self.look_at_crowd();
             self.submit_waiting();
             self.drive();
             self.tell_formatted();
@@ -239,15 +245,19 @@ impl Engine {
     ) {
         let now = self.now();
         let result = self.subsystem.connect(id, connect, data, now);
+        for evicted in self.subsystem.evicted() {
+            self.watch.evicted(evicted);
+            self.close(evicted);
+        }
         self.subsystem.came_by(id, port);
         let status = result.map_or_else(|refusal| refusal.status, |_| Status::SUCCESS);
         let took = self.now().since(now);
         self.tally.count(CommandClass::Fabrics, fctype::CONNECT, status, Some(took));
+        let (host, turn) = self.join(id);
         // A connection that is gone has nobody to tell; `Closed` follows.
-        let _ = replies.send(Reply::Connected(result));
+        let _ = replies.send(Reply::Connected(result.map(|bound| (bound, Arc::clone(&turn)))));
         if result.is_ok() {
-            let host = self.join(id);
-            let peer = Peer { replies, host, answers: Vec::new(), outstanding: 0, is_draining: false };
+            let peer = Peer { replies, host, turn, answers: Vec::new(), outstanding: 0, is_draining: false };
             self.peers.insert(id, peer);
         }
     }

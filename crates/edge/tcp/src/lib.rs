@@ -13,6 +13,7 @@
 //! | `strangers` | sockets that have not connected a queue |
 //! | `memory`, `heap` | what all connections may hold together, and its way back to the system |
 //! | `engine`, `local` | the thread of a subsystem, its device |
+//! | `turn` | how much a host's sockets may do while others wait |
 //! | `opened` | a device on its way there |
 //! | `redis` | a namespace for Redis clients, by [`saker_redis`] on that thread |
 //! | `reload` | what of the configuration can change while it runs |
@@ -41,6 +42,7 @@ pub mod server;
 mod stop;
 mod strangers;
 mod supervisor;
+mod turn;
 
 pub use config::{
     ConfigError, HostRules, LogConfig, LogFormat, NamespaceLimits, RedisConfig, Served, ServerConfig,

@@ -62,6 +62,11 @@ impl Clocked {
         self.device.media()
     }
 
+    /// Whether its operations take time.
+    pub fn is_timed(&self) -> bool {
+        self.device.is_timed()
+    }
+
     /// When a device that keeps time has something to do; nothing for others.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.device.next_deadline()

@@ -234,6 +234,15 @@ impl Controller {
         }
     }
 
+    /// Why the authentication has failed, if it has, whether or not the host asks.
+    #[must_use]
+    pub const fn failed(&self) -> Option<Explanation> {
+        match self.state {
+            State::Failed(_, why) => Some(why),
+            _ => None,
+        }
+    }
+
     /// The work of [`Outcome::Work`] is done: the command completes.
     pub fn finish(&mut self, worked: Worked) -> Outcome {
         let State::Busy(transaction) = self.state else {

@@ -22,6 +22,9 @@ pub(crate) struct Append {
     pub(crate) held: Option<PageAddr>,
 }
 
+/// Pages that can be on their way at once: slots of a page buffer have 16 bits.
+const LOST_PAGES_MAX: u64 = 1 << 16;
+
 /// An append-only log of one owner.
 #[derive(Clone, Debug)]
 pub struct Log {
@@ -119,6 +122,14 @@ impl Log {
     /// The sequence number the next opened page will get.
     pub fn next_sequence(&self) -> u64 {
         self.next_sequence
+    }
+
+    /// Pages get no number up to `last` any more: it was meant for a page that a cut took, and who knows it must not take another page for
+    /// that one. A number far beyond the next one was meant for none: 65,536 pages at most are on their way at once.
+    pub fn retire_sequences(&mut self, last: u64) {
+        if last.checked_sub(self.next_sequence).is_some_and(|more| more < LOST_PAGES_MAX) {
+            self.next_sequence = last.saturating_add(1);
+        }
     }
 
     /// Notes that `bytes` in a segment became needed.

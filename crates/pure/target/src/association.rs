@@ -88,6 +88,11 @@ impl Association {
         self.controller.status().rdy()
     }
 
+    /// Whether its host has not authenticated yet.
+    pub fn is_half_open(&self) -> bool {
+        self.barred.contains(&0)
+    }
+
     pub fn is_usable(&self, facts: &NamespaceFacts) -> bool {
         self.controller.is_usable(facts)
     }
@@ -104,9 +109,7 @@ impl Association {
     /// has a time-out of its own.
     pub fn is_expired(&self, now: Instant) -> bool {
         let ms = self.controller.keep_alive_ms();
-        ms > 0
-            && !self.barred.contains(&0)
-            && now.since(self.last_seen).as_nanos() / 1_000_000 > u64::from(ms)
+        ms > 0 && !self.is_half_open() && now.since(self.last_seen).as_nanos() / 1_000_000 > u64::from(ms)
     }
 
     /// A command of the admin queue has this CID: a request for events that is held with it has been given up, and is

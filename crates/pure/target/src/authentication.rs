@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use saker_auth::{Controller, Names, Outcome, Randomness, Work, Worked};
 use saker_nvme::Status;
-use saker_nvme::fabrics::dhchap::MESSAGE_BYTES_MAX;
+use saker_nvme::fabrics::dhchap::{Explanation, Failure, MESSAGE_BYTES_MAX, auth_id};
 use saker_nvme::fabrics::{AuthCommand, AuthDirection};
 
 use crate::Answer;
@@ -38,6 +38,21 @@ pub(crate) struct QueueAuth {
     /// Bytes that the command under way is to be answered with.
     room: u32,
     is_at_work: bool,
+    /// That it has failed, until somebody is told.
+    failure: Option<AuthFailure>,
+    /// Whether the last message has made it fail.
+    has_failed: bool,
+}
+
+/// Why an authentication failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AuthFailure {
+    /// The target refuses the host.
+    #[error("{0}")]
+    Refused(Explanation),
+    /// The host refuses the target.
+    #[error("the host says that the target does not prove who it is")]
+    ByHost,
 }
 
 impl QueueAuth {
@@ -45,7 +60,13 @@ impl QueueAuth {
     pub fn of(policy: &HostPolicy, host: &str, subsystem: &str) -> Option<Self> {
         let credentials = Arc::clone(policy.credentials.as_ref()?);
         let names = Names { host: host.into(), subsystem: subsystem.into() };
-        Some(Self { controller: Controller::new(names, credentials), room: 0, is_at_work: false })
+        Some(Self {
+            controller: Controller::new(names, credentials),
+            room: 0,
+            is_at_work: false,
+            failure: None,
+            has_failed: false,
+        })
     }
 
     /// Secrets have changed.
@@ -87,7 +108,26 @@ impl QueueAuth {
         self.react(outcome)
     }
 
+    /// That it has failed, once.
+    pub const fn take_failure(&mut self) -> Option<AuthFailure> {
+        self.failure.take()
+    }
+
+    fn note_failure(&mut self, outcome: &Outcome) {
+        let told = |message: &[u8]| Failure::parse(message, auth_id::FAILURE1).map(|told| told.explanation);
+        let failed = self.controller.failed().map(AuthFailure::Refused);
+        self.failure = match outcome {
+            Outcome::Ended(message) if message.is_empty() => Some(AuthFailure::ByHost),
+            // It has been told of before if the host asks why.
+            Outcome::Ended(_) if self.has_failed => None,
+            Outcome::Ended(message) => told(message).ok().map(AuthFailure::Refused),
+            _ => failed,
+        };
+        self.has_failed = failed.is_some();
+    }
+
     fn react(&mut self, outcome: Outcome) -> AuthReaction {
+        self.note_failure(&outcome);
         match outcome {
             Outcome::Done(message) => match self.answer(message) {
                 Ok(answer) => AuthReaction::Complete(answer),

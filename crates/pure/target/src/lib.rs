@@ -29,7 +29,7 @@ mod rights;
 mod subsystem;
 mod traffic;
 
-pub use authentication::{AUTH_BYTES_MAX, AuthReaction};
+pub use authentication::{AUTH_BYTES_MAX, AuthFailure, AuthReaction};
 pub use discovery::Portal;
 pub use io::{IoCommand, check as check_io};
 pub use kind::Kind;

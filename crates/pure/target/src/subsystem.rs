@@ -110,6 +110,8 @@ pub struct Subsystem {
     counters: HealthCounters,
     /// How well namespaces are reached by a port, where it is not as well as can be.
     access: BTreeMap<u16, Access>,
+    /// Connections whose controllers had to make room.
+    evicted: Vec<ConnectionId>,
 }
 
 /// CNTLIDs above are reserved.
@@ -130,6 +132,7 @@ impl Subsystem {
             last_cntlid: 0,
             counters: HealthCounters::default(),
             access: BTreeMap::new(),
+            evicted: Vec::new(),
         })
     }
 
@@ -216,6 +219,7 @@ impl Subsystem {
         if data.cntlid.get() != ConnectData::ANY_CONTROLLER {
             return Err(InvalidParameter::CNTLID.into());
         }
+        self.make_room(hostnqn);
         if self.associations.len() >= self.config.controllers_max {
             return Err(Status::CONNECT_CONTROLLER_BUSY.into());
         }

@@ -2,19 +2,21 @@
 
 use crate::clocked::opened;
 use saker_assembly::Build;
+use saker_engine::EngineKind;
 use saker_host::{Connection, KvClient};
 use saker_nvme::Key;
 use saker_profile::Profile;
 use saker_sim::{Rng, Seed};
+use saker_testing::tier;
 use saker_world::Clocked;
 
 /// Keys read together, and groups of them.
 const TOGETHER: u64 = 12;
 const GROUPS: u64 = 40;
 
-fn open() -> (Connection, KvClient<Clocked>) {
+fn open(engine: EngineKind) -> (Connection, KvClient<Clocked>) {
     let profile = Profile::builtin("cosmos-plus").expect("built in");
-    let build = Build::kv(&profile, 1 << 30, 1).expect("large enough");
+    let build = Build::kv(&profile, 1 << 30, 1).expect("large enough").with_engine(engine);
     opened(&build)
 }
 
@@ -27,8 +29,8 @@ fn value(n: u64) -> Vec<u8> {
 }
 
 /// Pages read and nanoseconds for `reads` retrieves, after `bind` groups were told.
-fn run(bind: bool, mut which: impl FnMut(u64) -> u64) -> (u64, u64) {
-    let (_connection, mut client) = open();
+fn run(engine: EngineKind, bind: bool, mut which: impl FnMut(u64) -> u64) -> (u64, u64) {
+    let (_connection, mut client) = open(engine);
     for n in 0..GROUPS * TOGETHER {
         client.put(&key(n), &value(n)).expect("room");
     }
@@ -55,34 +57,57 @@ fn together(n: u64) -> u64 {
     visit * 7 % GROUPS * TOGETHER + n % TOGETHER
 }
 
+/// Pages and nanoseconds without groups and with them.
+fn both<F: FnMut(u64) -> u64>(engine: EngineKind, which: impl Fn() -> F) -> [(u64, u64); 2] {
+    let found = [run(engine, false, which()), run(engine, true, which())];
+    let each =
+        found.map(|(pages, ns)| format!("{:.2} pages, {:.1} us", pages as f64 / 800.0, ns as f64 / 8e5));
+    println!("{}: a retrieve {}, and with groups {}", engine.name(), each[0], each[1]);
+    found
+}
+
 #[test]
 fn keys_that_are_read_together_need_fewer_pages() {
-    let (without, with) = (run(false, together), run(true, together));
-    println!("pages read {} and {}, {} and {} ns", without.0, with.0, without.1, with.1);
+    let [without, with] = both(EngineKind::HASH_STORE, || together);
     assert!(with.0 * 10 <= without.0 * 7, "30 % fewer pages: {} and {}", without.0, with.0);
     assert!(with.1 < without.1, "and less time: {} and {}", without.1, with.1);
 }
 
+/// Other engines take groups and bring nothing: docs/vendor-commands.md says so.
+#[test]
+fn engines_that_bring_nothing_are_no_slower() {
+    for engine in EngineKind::ALL.iter().copied().filter(|engine| *engine != EngineKind::HASH_STORE) {
+        let [without, with] = both(engine, || together);
+        assert_eq!(without, with, "{engine:?}");
+    }
+}
+
 #[test]
 fn keys_that_are_not_read_together_lose_little() {
-    let alone = || {
-        let mut rng = Seed(5).rng();
-        // Never two of one group.
-        move |n: u64| n % GROUPS * TOGETHER + rng.below(2) * (n / GROUPS % 2)
-    };
-    let (without, with) = (run(false, alone()), run(true, alone()));
-    println!("pages read {} and {}, {} and {} ns", without.0, with.0, without.1, with.1);
-    assert!(with.1 * 100 <= without.1 * 102, "2 % slower at most: {} and {}", without.1, with.1);
+    for engine in EngineKind::ALL.iter().copied() {
+        let alone = || {
+            let mut rng = Seed(5).rng();
+            // Never two of one group.
+            move |n: u64| n % GROUPS * TOGETHER + rng.below(2) * (n / GROUPS % 2)
+        };
+        let [without, with] = both(engine, alone);
+        let most = without.1 * 102;
+        assert!(with.1 * 100 <= most, "{engine:?}: 2 % slower at most: {} and {}", without.1, with.1);
+    }
 }
 
 #[test]
 fn what_has_changed_is_never_delivered_as_it_was() {
-    let (_connection, mut client) = open();
+    EngineKind::ALL.iter().copied().for_each(nothing_stale);
+}
+
+fn nothing_stale(engine: EngineKind) {
+    let (_connection, mut client) = open(engine);
     let keys: Vec<_> = (0..TOGETHER).map(key).collect();
     assert_eq!(client.prefetch_group(&key(1), &keys), Ok(true));
     let mut rng: Rng = Seed(3).rng();
     let mut model = vec![None; TOGETHER as usize];
-    for step in 0..4000_u64 {
+    for step in 0..tier(1000_u64, 8000) {
         let n = rng.below(TOGETHER);
         match rng.below(4) {
             0 => {

@@ -112,15 +112,43 @@ fn main() -> Result<(), CompareError> {
 #[cfg(test)]
 mod tests {
     use super::PLAIN_LOG;
+    use saker_assembly::{Build, port};
     use saker_engine::Settings;
     use saker_engine_suite::{Setup, Size, Subject};
     use saker_flash::FaultPlan;
+    use saker_host::{ClientOptions, ConnectOptions, Connection, HostError, KvClient};
+    use saker_nvme::group::{Ask, Op};
+    use saker_nvme::{Key, Status};
+    use saker_profile::Profile;
+    use saker_world::Clocked;
 
     saker_engine_suite::tests!(plain_log, Subject::new(PLAIN_LOG));
 
     #[test]
     fn it_runs() {
         super::main().expect("both engines run");
+    }
+
+    /// It has no transactions: the device says so by a status of its own, C2h, and does nothing.
+    #[test]
+    fn transactions_are_refused_by_name() {
+        let profile = Profile::builtin("tiny").expect("built in");
+        let build = Build::kv(&profile, 64 << 20, 1).expect("large enough").with_engine(PLAIN_LOG);
+        let host = build.attach(2, 8);
+        let mut device = Clocked(build.timed(host.clone()));
+        let options = ConnectOptions::default();
+        let mut connection = Connection::connect(port(&host), &mut device, options).expect("connects");
+        let mut client = KvClient::open(&mut connection, device, 1, ClientOptions::default()).expect("opens");
+        let key = Key::new(b"key").expect("three bytes");
+        client.put(&key, b"old").expect("room");
+        assert!(matches!(client.probe_transactions(), Err(HostError::NoTransactions(_))));
+        for entries in [&[(Ask::Op(Op::Store), &b"key"[..], &b"new"[..])][..], &[(Ask::Present, b"key", b"")]]
+        {
+            let refused = client.transaction(entries).expect("an answer").expect_err("it has none");
+            assert!(refused.status.is(Status::NO_TRANSACTIONS), "{}", refused.status);
+            assert_eq!(refused.place, 0);
+        }
+        assert_eq!(client.get(&key), Ok(Some(b"old".to_vec())));
     }
 
     #[test]

@@ -83,7 +83,8 @@ fn beside_a_writer_it_finds_nothing_but_damage() {
             while !is_open.load(Ordering::Relaxed) && !writer.is_finished() {
                 std::thread::yield_now();
             }
-            while begun.elapsed() < Duration::from_millis(tier(100, 60_000)) {
+            // A busy machine may take all of the time for one pass.
+            while passes < 2 || begun.elapsed() < Duration::from_millis(tier(100, 60_000)) {
                 let (_, damage) = found(&url);
                 assert_eq!(damage, Vec::<String>::new(), "{} pass {passes}", engine.name());
                 passes += 1;
@@ -91,7 +92,6 @@ fn beside_a_writer_it_finds_nothing_but_damage() {
             stop.store(true, Ordering::Relaxed);
             writer.join().expect("it writes");
         });
-        assert!(passes > 1, "{}", engine.name());
         // The same beside a writer, with a page that is spoilt while the device is open.
         let mut kv = Kv::open(&url).expect("opens");
         let all = pairs(&mut kv);

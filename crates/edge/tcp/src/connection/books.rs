@@ -66,6 +66,7 @@ impl Core {
 
     /// How much may be read at once: data in capsules cannot be refused any more once it is read.
     pub(super) fn readable_bytes(&self) -> usize {
-        self.seat.share().saturating_sub(self.target.undrained()).clamp(READ_BYTES_MIN, READ_BYTES)
+        let of_turn = self.turn.as_ref().map_or(READ_BYTES, |turn| turn.bytes_max().min(READ_BYTES));
+        self.seat.share().saturating_sub(self.target.undrained()).clamp(READ_BYTES_MIN, of_turn)
     }
 }

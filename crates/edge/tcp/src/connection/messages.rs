@@ -1,5 +1,7 @@
 //! What connections and subsystems say to each other.
 
+use std::sync::Arc;
+
 use saker_auth::Worked;
 use saker_nvme::fabrics::{Connect, ConnectData};
 use saker_nvme::vendor_specific::Counter;
@@ -10,6 +12,7 @@ use tokio::sync::oneshot;
 
 use super::Guest;
 use crate::memory::Seat;
+use crate::turn::Turn;
 
 /// What a connection asks of its subsystem.
 #[derive(Debug)]
@@ -41,8 +44,8 @@ pub(crate) enum Request {
 /// What it answers.
 #[derive(Debug)]
 pub(crate) enum Reply {
-    /// To Connect.
-    Connected(Result<Bound, Refusal>),
+    /// To Connect; with the turns of the host.
+    Connected(Result<(Bound, Arc<Turn>), Refusal>),
     /// The queue has authenticated: it may do everything.
     Admitted,
     /// Bytes of memory that all queues of the host may hold from now on, beyond what each has for itself.

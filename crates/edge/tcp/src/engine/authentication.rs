@@ -46,6 +46,9 @@ impl Engine {
 
     fn follow_authentication(&mut self, of: (ConnectionId, u16), begun: Begun, reaction: AuthReaction) {
         let (id, _) = of;
+        if let Some(why) = self.subsystem.authentication_failure(id) {
+            self.watch.unauthenticated(&self.subsystem, id, why);
+        }
         match reaction {
             AuthReaction::Complete(answer) => self.answer_counted(of, begun, answer),
             AuthReaction::Admit(answer) => {

@@ -55,6 +55,9 @@ impl Engine {
         let mut all = self.local.as_mut().map_or_else(Vec::new, |local| local.shared().clocked.counters());
         all.push(gauge("connected_queues", self.peers.len()));
         all.push(gauge("controllers", self.subsystem.controllers()));
+        all.push(gauge("half_open_controllers", self.subsystem.half_open()));
+        let failures = self.watch.authentication_failures;
+        all.push(Counter::new("authentication_failures", CounterKind::Counter, 0, failures));
         all.push(gauge("commands_in_device", self.in_flight));
         all.push(gauge("commands_waiting", self.traffic.waiting()));
         all.push(gauge("commands_waiting_bytes", self.traffic.waiting_bytes() as usize));

@@ -1,11 +1,32 @@
 //! Commands on their way to the device, in the order of their hosts' turns and within their limits, and back.
 
+use std::sync::Arc;
+
 use saker_host::{Driver, SubmitError};
 use saker_nvme::Status;
 use saker_sim::Instant;
-use saker_target::{Answer, Charge, ConnectionId, HostId, IoCommand};
+use saker_target::{Answer, Charge, ConnectionId, HostId, IoCommand, Window};
 
 use super::{Engine, Flight, Purpose, taken};
+use crate::turn::Turn;
+
+/// What a device without time has at once where one host asks.
+const ALONE: Window = Window { all: 1 << 20, each: u64::MAX };
+/// And where several do: what takes about as long as a turn of the sockets.
+const CROWDED: Window = Window { all: 64 << 10, each: u64::MAX };
+/// What a device that keeps time has of each host where several ask: enough to have its flash busy, not so much that another host's
+/// command waits behind a whole queue.
+const CROWDED_TIMED: Window = Window { all: u64::MAX, each: 256 << 10 };
+
+/// How much the device has at once.
+const fn window(is_timed: bool, is_crowd: bool) -> Window {
+    match (is_timed, is_crowd) {
+        (true, true) => CROWDED_TIMED,
+        (true, false) => Window::OPEN,
+        (false, true) => CROWDED,
+        (false, false) => ALONE,
+    }
+}
 
 /// Bytes that a command brings or asks for.
 fn bytes_of(command: &IoCommand) -> u64 {
@@ -106,12 +127,22 @@ impl Engine {
         self.traffic.set_rates(|_| Default::default(), &Default::default(), now);
     }
 
-    /// The host of a connection, among those that ask.
-    pub(super) fn join(&mut self, id: ConnectionId) -> HostId {
+    /// The host of a connection, among those that ask, and its turns.
+    pub(super) fn join(&mut self, id: ConnectionId) -> (HostId, Arc<Turn>) {
         let (now, subsystem) = (self.now(), &self.subsystem);
-        subsystem
+        let host = subsystem
             .host(id)
-            .map_or(HostId::OWN, |(_, host)| self.traffic.join(host, subsystem.policy_of(host).rates, now))
+            .map_or(HostId::OWN, |(_, host)| self.traffic.join(host, subsystem.policy_of(host).rates, now));
+        let known = self.peers.values().find(|peer| peer.host == host);
+        (host, known.map_or_else(|| Turn::new(self.crowd.clone()), |peer| Arc::clone(&peer.turn)))
+    }
+
+    /// Whether several hosts are there: then each gets less at once, so that the others get their turns sooner.
+    pub(super) fn look_at_crowd(&mut self) {
+        let is_crowd = self.traffic.is_shared(self.now());
+        self.crowd.set(is_crowd);
+        let is_timed = self.local.as_ref().is_some_and(|local| local.shared().clocked.is_timed());
+        self.traffic.set_window(window(is_timed, is_crowd));
     }
 
     /// Who has begun to wait for a limit.

@@ -8,7 +8,7 @@ use saker_nvme::fabrics::{self, FabricsCommand, property};
 use saker_nvme::status::sct;
 use saker_nvme::{Sqe, Status, admin};
 use saker_sim::Instant;
-use saker_target::{ConnectionId, Limit, Rate, Subsystem};
+use saker_target::{AuthFailure, ConnectionId, Limit, Rate, Subsystem};
 
 use super::Flight;
 use crate::local::Local;
@@ -33,6 +33,8 @@ pub(crate) struct Watch {
     limits: Arc<Limits>,
     slow: Option<Duration>,
     looked_at: Instant,
+    /// Authentications that failed.
+    pub(super) authentication_failures: u64,
     media: FlashStats,
     /// Segments given up after failed erases.
     retired: u32,
@@ -47,6 +49,7 @@ impl Watch {
             limits,
             slow,
             looked_at: Instant::ZERO,
+            authentication_failures: 0,
             media: FlashStats::default(),
             retired: 0,
             background: [0; BACKGROUND.len()],
@@ -106,6 +109,28 @@ impl Watch {
         }
         let (nsid, (cntlid, host)) = (sqe.nsid.get(), subsystem.host(id).unwrap_or_default());
         told!(self.limits, WARN, Format, connection = id, host = shown(host), cntlid, nsid, %status, "namespace formatted");
+    }
+
+    /// An authentication has failed.
+    pub(super) fn unauthenticated(&mut self, subsystem: &Subsystem, id: ConnectionId, why: AuthFailure) {
+        self.authentication_failures += 1;
+        let (cntlid, host) = subsystem.host(id).unwrap_or_default();
+        let qid = subsystem.bound(id).map_or(0, |bound| bound.qid);
+        let host = shown(host);
+        told!(self.limits, WARN, Authentication, connection = id, host, cntlid, qid, %why, "authentication failed");
+    }
+
+    /// A host that had not authenticated had to make room.
+    pub(super) fn evicted(&self, id: ConnectionId) {
+        let why = "newer hosts authenticate";
+        told!(
+            self.limits,
+            WARN,
+            Authentication,
+            connection = id,
+            why,
+            "a host that has not authenticated makes room"
+        );
     }
 
     /// A host has begun to wait for a limit.

@@ -22,6 +22,8 @@ pub(crate) enum Ended {
     Unread,
     /// No queue was connected in time.
     Late,
+    /// It did not authenticate in time.
+    Unproved,
     /// Newcomers needed its place.
     Cut,
     /// The subsystem closed it: its host is gone or asked for it, or the server stops.
@@ -47,6 +49,7 @@ impl fmt::Display for Ended {
             Self::Memory => "the host neither read nor sent while others waited for memory",
             Self::Unread => "the host did not read its last answers in time",
             Self::Late => "no queue was connected in time",
+            Self::Unproved => "it did not authenticate in time",
             Self::Cut => "its place was needed for a newcomer",
             Self::BySubsystem => "the target closed it",
         })

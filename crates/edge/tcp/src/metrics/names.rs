@@ -14,6 +14,8 @@ const HELP: &[(&str, &str)] = &[
     ("connections_memory_bytes", "memory of all connections beyond what each has for itself"),
     ("connected_queues", "queues that are connected"),
     ("controllers", "controllers, one for each host that is connected"),
+    ("half_open_controllers", "of these, those whose hosts have not authenticated yet"),
+    ("authentication_failures", "authentications that failed"),
     ("commands_in_device", "commands that the device has now"),
     (
         "commands_waiting",

@@ -301,3 +301,47 @@ fn a_lost_connection_authenticates_again() {
     round_trip(&mut kv);
     server.stop().expect("stopped");
 }
+
+/// Half-open hosts, more than there are controllers, keep nobody out; they hold little, and go when their time is over.
+#[test]
+fn half_open_hosts_cannot_take_all_controllers() {
+    let secrets = Secrets::new();
+    let mut config = secrets.config(DEVICE);
+    (config.handshakes_max, config.authentication_timeout) = (600, Duration::from_secs(4));
+    let server = start(config);
+    let (address, nqn) = (server.addresses()[0], server.names()[0].clone());
+    let any = ConnectData::ANY_CONTROLLER;
+    let halves: Vec<RawQueue> =
+        (0..300).map(|_| RawQueue::connect(address, &nqn, any, (0, 32)).expect("half open").0).collect();
+    let mut kv = Kv::open(&url(&server, &secrets.options("host", None))).expect("there is a controller left");
+    round_trip(&mut kv);
+    let number = |kv: &mut Kv, name: &str| {
+        let counters = kv.counters().expect("an answer").expect("counters");
+        counters.iter().find(|counter| counter.name == name).map_or(0, |counter| counter.value)
+    };
+    let half_open = number(&mut kv, "half_open_controllers");
+    assert!((1..=128).contains(&half_open), "{half_open}");
+    assert!(number(&mut kv, "controllers") <= 129);
+    assert_eq!(server.memory_in_use(), 0, "none has more than each connection has for itself");
+    let mut closed = 0;
+    for mut queue in halves {
+        closed += u32::from(queue.is_closed_within(Duration::from_secs(8)));
+    }
+    assert_eq!((closed, number(&mut kv, "half_open_controllers")), (300, 0));
+    round_trip(&mut kv);
+    server.stop().expect("stopped");
+}
+
+#[test]
+fn failed_authentications_are_counted_one_each() {
+    let secrets = Secrets::new();
+    let server = start(secrets.config(DEVICE));
+    let mut kv = Kv::open(&url(&server, &secrets.options("host", None))).expect("authenticated");
+    for _ in 0..3 {
+        Kv::open(&url(&server, &secrets.options("other", None))).expect_err("a wrong secret");
+    }
+    let counters = kv.counters().expect("an answer").expect("counters");
+    let failures = counters.iter().find(|counter| counter.name == "authentication_failures");
+    assert_eq!(failures.map(|counter| counter.value), Some(3));
+    server.stop().expect("stopped");
+}

@@ -21,10 +21,12 @@ mod paths;
 mod power;
 mod rates;
 mod raw;
+mod reload;
 mod scans;
 mod sessions;
 #[path = "../../../saker/tests/support/settings.rs"]
 mod settings;
+mod spaces;
 mod standard;
 pub mod support;
 mod transactions;

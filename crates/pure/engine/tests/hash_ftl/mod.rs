@@ -2,9 +2,11 @@
 //! every way of knowing validity with every layout of sections.
 
 mod counters;
+mod deletes;
 mod doubling;
 mod fills;
 mod histories;
+mod lost_pages;
 mod mappings;
 mod marks;
 mod memory;

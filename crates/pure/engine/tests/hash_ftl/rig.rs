@@ -2,10 +2,11 @@
 
 use saker_engine::hash_ftl::recover::Recovery;
 use saker_engine::hash_ftl::{FirstLevel, HashFtl, HashFtlConfig, Layout, Validity};
+use saker_engine::transaction::{NotDone, OfEngine, Part, transact};
 use saker_engine::{Background, Condition, Context, Engine, Inspect, Job, KvError, List, Progress, Recover};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemCells, PowerCut};
-use saker_segment_store::{Geometry, PageBuffer, PageBufferMemory, PowerHistory, Step};
+use saker_segment_store::{Geometry, PageBuffer, PageBufferMemory, PowerHistory, Reads, Step};
 use saker_sim::{Class, Free};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -162,6 +163,16 @@ impl Bench {
     pub fn delete(&mut self, key: &[u8]) -> Result<(), KvError> {
         self.run(|s, f| s.delete(key, &mut Context::new(&mut f.view(OWNER, Class::Foreground), &mut Free)))
             .map(|_| ())
+    }
+
+    pub fn transact(&mut self, parts: &[Part<'_>]) -> Result<(), NotDone> {
+        let mut pages = Reads::new();
+        self.run(|s, f| {
+            let (mut view, mut free) = (f.view(OWNER, Class::Foreground), Free);
+            let cx = Context::new(&mut view, &mut free);
+            transact(parts, &mut pages, &mut OfEngine { engine: s, cx })
+        })
+        .map(drop)
     }
 
     pub fn exists(&mut self, key: &[u8]) -> bool {

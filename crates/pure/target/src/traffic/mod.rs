@@ -244,6 +244,12 @@ impl<T> Traffic<T> {
         self.waiting_bytes
     }
 
+    /// Whether several hosts have asked for something in the last tenth of a second.
+    #[must_use]
+    pub fn is_shared(&self, now: Instant) -> bool {
+        self.turns.is_shared(now)
+    }
+
     /// When limits let something through, if nothing was left but what they hold when [`Traffic::next`] was last asked.
     #[must_use]
     pub const fn deadline(&self) -> Option<Instant> {

@@ -31,10 +31,18 @@ impl Turns {
 
     /// A host asks for something.
     pub fn note(&mut self, host: HostId, now: Instant) {
+        if host == HostId::OWN {
+            return;
+        }
         if self.last.is_some_and(|(last, _)| last != host) {
             self.other = self.last;
         }
         self.last = Some((host, now));
+    }
+
+    /// Whether two hosts are there.
+    pub fn is_shared(&self, now: Instant) -> bool {
+        self.last.is_some_and(|(host, _)| self.has_others(host, now))
     }
 
     /// Whether another host is there.

@@ -121,6 +121,34 @@ fn a_quiet_host_waits_for_no_more_than_a_turn_of_a_greedy_one() {
     }
 }
 
+/// It goes first when it begins to ask. It stays among those that ask for a turn when it has nothing more, so it cannot begin again.
+#[test]
+fn who_begins_to_ask_again_and_again_gets_no_more_than_others() {
+    let mut traffic = Traffic::default();
+    let (steady, bursts) = (traffic.join("steady", NONE, START), traffic.join("bursts", NONE, START));
+    (0..100).for_each(|_| traffic.push((steady, 1), (1, 0), 0, START));
+    let mut served = [0_u32; 2];
+    let mut one = |traffic: &mut Traffic<u32>| {
+        let (charge, item) = traffic.next(START).unwrap();
+        traffic.finished(charge, u64::MAX, START);
+        served[item as usize] += 1;
+        if item == 0 {
+            traffic.push((steady, 1), (1, 0), 0, START);
+        }
+        item
+    };
+    for _ in 0..1_000 {
+        (0..4).for_each(|_| traffic.push((bursts, 2), (1, 0), 1, START));
+        let mut left = 4;
+        while left > 0 {
+            left -= one(&mut traffic);
+        }
+        assert_eq!(one(&mut traffic), 0, "the other one has nothing now");
+    }
+    let [steady, bursts] = served;
+    assert!(steady * 4 >= bursts * 3, "{steady} of one that always asks, {bursts} of the other");
+}
+
 #[test]
 fn greedy_hosts_share_by_what_they_cost() {
     let mut traffic = Traffic::default();

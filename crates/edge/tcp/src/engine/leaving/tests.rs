@@ -14,6 +14,7 @@ use crate::config::Served;
 use crate::connection::messages::Reply;
 use crate::memory::Memory;
 use crate::opened::Opened;
+use crate::turn::Turn;
 
 /// More turns than all of this takes.
 const TURNS_MAX: usize = 10_000;
@@ -73,7 +74,8 @@ impl Rig {
         let (replies, received) = unbounded_channel();
         self.replies.push(received);
         let host = self.engine.traffic.join("host", Default::default(), Instant::ZERO);
-        let peer = Peer { replies, host, answers: Vec::new(), outstanding: 0, is_draining: false };
+        let turn = Turn::new(self.engine.crowd.clone());
+        let peer = Peer { replies, host, turn, answers: Vec::new(), outstanding: 0, is_draining: false };
         self.engine.peers.insert(id, peer);
     }
 

@@ -27,10 +27,17 @@ pub(super) struct Group {
     /// Versions of its records.
     first: u64,
     last: u64,
+    /// The sequence number of its last page; 0 if it has one page.
+    last_sequence: u64,
     is_whole: bool,
 }
 
 impl Group {
+    /// The numbers that a cut may have taken with its pages: none if it is whole.
+    pub(super) fn lost_sequences(&self) -> Option<u64> {
+        (!self.is_whole && self.last_sequence > 0).then_some(self.last_sequence)
+    }
+
     /// Whether it makes a record count. Heads come before their records, in one segment.
     pub(super) fn covers(&self, r: &Walked) -> bool {
         self.is_whole
@@ -58,11 +65,17 @@ impl Recovery {
         let Step::Done(Ok(key)) = self.store.key_at(r.grain, m) else { return Step::Done(nothing) };
         let Some(extent) = Extent::decode(&key) else { return Step::Done(nothing) };
         let is_whole = ready!(self.is_whole(r, extent, m));
+        let geometry = self.store.log.geometry();
+        let end = r.grain.saturating_add(u64::from(extent.grains)).saturating_mul(grain_bytes(self));
+        let first_page = r.grain.saturating_mul(grain_bytes(self)) / u64::from(geometry.page_bytes);
+        let later = (end.saturating_sub(1) / u64::from(geometry.page_bytes)).saturating_sub(first_page);
+        let last_sequence = later.checked_sub(1).map_or(0, |n| extent.second_sequence.saturating_add(n));
         Step::Done(Group {
             from: r.grain,
             to: r.grain + u64::from(extent.grains),
             first: r.head.version + 1,
             last: r.head.version + u64::from(extent.records),
+            last_sequence,
             is_whole,
         })
     }
@@ -71,7 +84,7 @@ impl Recovery {
     /// there: what is on it is damaged, and named elsewhere.
     fn is_whole<M: SegmentStore>(&self, r: &Walked, extent: Extent, m: &M) -> Step<bool> {
         let (log, geometry) = (&self.store.log, self.store.log.geometry());
-        let grain_bytes = u64::from(self.store.config.grain_bytes);
+        let grain_bytes = grain_bytes(self);
         let Some(total) = extent.grains.checked_mul(self.store.config.grain_bytes) else {
             return Step::Done(false);
         };
@@ -99,4 +112,8 @@ impl Recovery {
         }
         if absent { Step::Need(range.pages(log).collect()) } else { Step::Done(true) }
     }
+}
+
+fn grain_bytes(recovery: &Recovery) -> u64 {
+    u64::from(recovery.store.config.grain_bytes)
 }

@@ -161,6 +161,9 @@ impl Recovery {
         for r in &records {
             if r.head.kind == Kind::Group {
                 self.group = groups.next().unwrap_or_default();
+                if let Some(last) = self.group.lost_sequences() {
+                    self.store.log.retire_sequences(last);
+                }
             }
             if r.head.kind == Kind::Group || r.head.in_group && !self.group.covers(r) {
                 self.store.version = self.store.version.max(r.head.version + 1);

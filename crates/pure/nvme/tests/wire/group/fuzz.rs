@@ -269,7 +269,7 @@ fn mutants_are_refused_or_are_payloads() {
     let (found, accepted) = breed(&corpus(), MUTANTS * rounds());
     println!("{} mutants, {accepted} accepted, {} kinds", MUTANTS * rounds(), found.len());
     assert!(accepted > MUTANTS / 100, "the mutants must not all be nonsense: {accepted}");
-    for reason in ["Empty", "Truncated", "Trailing", "KeySize", "Padding", "Type", "Version"] {
+    for reason in ["Empty", "Truncated", "Trailing", "KeySize", "Padding", "Type", "Version", "Range"] {
         assert!(found.keys().any(|(_, error, _)| error.as_deref() == Some(reason)), "never {reason}");
     }
 }

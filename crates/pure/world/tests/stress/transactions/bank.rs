@@ -5,20 +5,22 @@ use super::{Entry, RETRIEVE, STORE, VERSIONS, pack, told, transact};
 use crate::stress::groups::small_with;
 use crate::stress::rig::{KV, Machine, Rig, power_on};
 use crate::stress::tier;
+use saker_assembly::Build;
 use saker_engine::EngineKind;
-use saker_flash::PowerCut;
+use saker_flash::{FaultPlan, PowerCut};
 use saker_host::{Driver, RawData, Ticket};
 use saker_nvme::group::{Ask, PairVersion};
 use saker_nvme::{Sqe, Status};
 use saker_segment_store::PowerHistory;
-use saker_sim::{Rng, Seed};
+use saker_sim::{Chance, Rng, Seed};
 use saker_world::Clocked;
 
 type Timed = Rig<Clocked>;
 
 const ACCOUNTS: u64 = 12;
 const EACH: u64 = 1000;
-const CLIENTS: usize = 3;
+/// Of what a client with nothing to do begins, one in so many looks at all accounts at once.
+const LOOKS_IN: u64 = 16;
 
 /// Every fourth key is too long for the engine.
 fn account(n: u64) -> Vec<u8> {
@@ -41,29 +43,35 @@ fn amount(value: &[u8]) -> u64 {
 /// What a client does next.
 enum Doing {
     Nothing,
+    /// All accounts, in a transaction that only reads.
+    Looks(Ticket),
     Reads(Ticket, [u64; 2]),
     Transfers(Ticket, [u64; 2], [u64; 2]),
 }
 
 struct Bank {
+    seed: u64,
     rng: Rng,
     clients: Vec<Doing>,
     /// As acknowledged.
     amounts: Vec<u64>,
     done: u64,
     conflicts: u64,
+    looks: u64,
 }
 
 impl Bank {
-    fn open(rig: &mut Timed, seed: u64) -> Self {
+    fn open(rig: &mut Timed, clients: usize, seed: u64) -> Self {
         let entries: Vec<_> = (0..ACCOUNTS).map(|n| (STORE, account(n), value(EACH))).collect();
         transact(rig, &entries).expect("room");
         Self {
+            seed,
             rng: Seed(seed).child("bank").rng(),
-            clients: (0..CLIENTS).map(|_| Doing::Nothing).collect(),
+            clients: (0..clients).map(|_| Doing::Nothing).collect(),
             amounts: vec![EACH; ACCOUNTS as usize],
             done: 0,
             conflicts: 0,
+            looks: 0,
         }
     }
 
@@ -72,10 +80,12 @@ impl Bank {
         rig.kv.group_both_ways_in_mode(form, VERSIONS, &payload, 8 << 10).expect("the queue is not full")
     }
 
-    /// Clients with nothing to do read two accounts.
+    /// Clients with nothing to do read two accounts, or now and then all.
     fn begin(&mut self, rig: &mut Timed) {
-        for n in 0..CLIENTS {
-            if matches!(self.clients[n], Doing::Nothing) {
+        for n in 0..self.clients.len() {
+            if matches!(self.clients[n], Doing::Nothing) && self.rng.below(LOOKS_IN) == 0 {
+                self.clients[n] = Doing::Looks(Self::send(rig, &Self::all()));
+            } else if matches!(self.clients[n], Doing::Nothing) {
                 let from = self.rng.below(ACCOUNTS);
                 let of = [from, (from + 1 + self.rng.below(ACCOUNTS - 1)) % ACCOUNTS];
                 let reads = of.map(|n| (RETRIEVE, account(n), vec![]));
@@ -104,10 +114,17 @@ impl Bank {
             let (ticket, ended) = polled.expect("an answer to a command");
             let is_it = |doing: &Doing| match doing {
                 Doing::Nothing => false,
-                Doing::Reads(t, _) | Doing::Transfers(t, ..) => *t == ticket,
+                Doing::Looks(t) | Doing::Reads(t, _) | Doing::Transfers(t, ..) => *t == ticket,
             };
             let n = self.clients.iter().position(is_it).expect("in flight");
             self.clients[n] = match std::mem::replace(&mut self.clients[n], Doing::Nothing) {
+                Doing::Looks(_) => {
+                    let found = told(ended).expect("reads are never refused");
+                    let sum: u64 = found.iter().map(|(.., value)| amount(value)).sum();
+                    assert_eq!(sum, ACCOUNTS * EACH, "amid transfers");
+                    self.looks += 1;
+                    Doing::Nothing
+                }
                 Doing::Reads(_, of) => {
                     let read = told(ended).expect("reads are never refused");
                     self.transfer(rig, of, &read)
@@ -130,10 +147,14 @@ impl Bank {
         }
     }
 
+    /// Reads of all accounts.
+    fn all() -> Vec<Entry> {
+        (0..ACCOUNTS).map(|n| (RETRIEVE, account(n), vec![])).collect()
+    }
+
     /// All accounts, in one transaction.
     fn look(rig: &mut Timed) -> Vec<u64> {
-        let reads: Vec<_> = (0..ACCOUNTS).map(|n| (RETRIEVE, account(n), vec![])).collect();
-        transact(rig, &reads).expect("a read").iter().map(|(.., value)| amount(value)).collect()
+        transact(rig, &Self::all()).expect("a read").iter().map(|(.., value)| amount(value)).collect()
     }
 
     /// What a cut left that takes what no Flush has covered: transfers to some point in their order. One that is there without another that
@@ -169,69 +190,113 @@ enum Ends {
     Lost,
 }
 
-fn campaign(engine: EngineKind, ends: Ends, seed: u64) {
+/// How much is done.
+#[derive(Clone, Copy)]
+struct Much {
+    clients: usize,
+    transfers: u64,
+    /// Events from cut to cut.
+    cut_every: u64,
+    /// Programs fail.
+    faults: bool,
+}
+
+/// Few accounts, and a cut at nearly every event.
+fn often() -> Much {
+    Much { clients: 3, transfers: tier(700, 10_000), cut_every: tier(23, 3), faults: false }
+}
+
+fn campaign(engine: EngineKind, ends: Ends, much: Much, seed: u64) {
     let capacitor = ends == Ends::Kept;
-    let build = small_with(engine, capacitor, seed);
+    let mut build = small_with(engine, capacitor, seed);
+    if much.faults {
+        build.faults = FaultPlan { seed, program: Chance::one_in(400), ..FaultPlan::default() };
+    }
     let mut rig = Timed::new(&build);
-    let mut bank = Bank::open(&mut rig, seed);
+    let mut bank = Bank::open(&mut rig, much.clients, seed);
     let flushed = rig.call(KV, Sqe::new(0, KV), RawData::Untouched);
     assert!(flushed.status.is_success());
     let (mut events, mut cuts) = (0_u64, 0);
-    while bank.done < tier(700, 10_000) {
+    while bank.done < much.transfers {
         bank.begin(&mut rig);
         rig.kv.ring();
         rig.machine.drive();
         events += 1;
         bank.poll(&mut rig);
         if events % 400 == 0 {
-            // Background work has its turn when nobody asks for anything.
-            while bank.clients.iter().any(|doing| !matches!(doing, Doing::Nothing)) {
-                rig.kv.ring();
-                rig.machine.drive();
-                bank.poll(&mut rig);
-            }
-            rig.machine.rest();
+            bank.rests(&mut rig);
         }
-        if events.is_multiple_of(tier(23, 3)) {
+        if events.is_multiple_of(much.cut_every) {
             cuts += 1;
-            let history = match ends {
-                Ends::Kept if cuts % 2 == 0 => PowerHistory::Cut { ring_kept: true },
-                Ends::Kept | Ends::Killed => PowerHistory::Killed,
-                Ends::Lost => PowerHistory::Cut { ring_kept: false },
-            };
-            let cut = PowerCut { seed: Seed(seed).index(events).0, ring_kept: ends != Ends::Lost };
-            let (mut media, ring) = rig.machine.0.flash().cut(cut);
-            media.set_history(history);
-            let mut left = power_on(&build, media, &ring, |_| {});
-            if ends == Ends::Lost {
-                Bank::check_sum(&mut left, events);
-            } else {
-                bank.check(&mut left, events);
-            }
+            bank.cut(&build, &rig, ends, cuts, events);
         }
     }
-    assert!(cuts > 50 && bank.conflicts > 10, "{engine:?}: {cuts} cuts, {} conflicts", bank.conflicts);
+    println!(
+        "{engine:?}: {} transfers, {} looks, {cuts} cuts, {} conflicts",
+        bank.done, bank.looks, bank.conflicts
+    );
+    assert!(cuts > 50 && bank.conflicts > 10 && bank.looks > 10, "{engine:?}: {cuts} cuts");
     rig.machine.rest();
     assert_eq!(rig.machine.stats().namespaces[0].damage, None);
+}
+
+impl Bank {
+    /// Background work has its turn when nobody asks for anything.
+    fn rests(&mut self, rig: &mut Timed) {
+        while self.clients.iter().any(|doing| !matches!(doing, Doing::Nothing)) {
+            rig.kv.ring();
+            rig.machine.drive();
+            self.poll(rig);
+        }
+        rig.machine.rest();
+    }
+
+    /// What a cut leaves now, or a kill; the machine goes on.
+    fn cut(&self, build: &Build, rig: &Timed, ends: Ends, cuts: u64, events: u64) {
+        let history = match ends {
+            Ends::Kept if cuts.is_multiple_of(2) => PowerHistory::Cut { ring_kept: true },
+            Ends::Kept | Ends::Killed => PowerHistory::Killed,
+            Ends::Lost => PowerHistory::Cut { ring_kept: false },
+        };
+        let cut = PowerCut { seed: Seed(self.seed).index(events).0, ring_kept: ends != Ends::Lost };
+        let (mut media, ring) = rig.machine.0.flash().cut(cut);
+        media.set_history(history);
+        let mut left = power_on(build, media, &ring, |_| {});
+        if ends == Ends::Lost {
+            Self::check_sum(&mut left, events);
+        } else {
+            self.check(&mut left, events);
+        }
+    }
 }
 
 #[test]
 fn with_a_capacitor() {
     for engine in super::ENGINES.iter().copied() {
-        campaign(engine, Ends::Kept, 1);
+        campaign(engine, Ends::Kept, often(), 1);
     }
 }
 
 #[test]
 fn without_a_capacitor_when_killed() {
     for engine in super::ENGINES.iter().copied() {
-        campaign(engine, Ends::Killed, 2);
+        campaign(engine, Ends::Killed, often(), 2);
     }
 }
 
 #[test]
 fn without_a_capacitor_when_power_is_cut() {
     for engine in super::ENGINES.iter().copied() {
-        campaign(engine, Ends::Lost, 3);
+        campaign(engine, Ends::Lost, often(), 3);
+    }
+}
+
+/// Over all engines a million transfers of eight clients in the soak tier, while programs fail and power goes now and then.
+#[test]
+fn a_million_transfers() {
+    for engine in super::ENGINES.iter().copied() {
+        let transfers = tier(600, 1_000_000 / super::ENGINES.len() as u64 + 1);
+        let much = Much { clients: 8, transfers, cut_every: tier(50, 2000), faults: true };
+        campaign(engine, Ends::Kept, much, 4);
     }
 }
