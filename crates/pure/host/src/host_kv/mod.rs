@@ -9,6 +9,7 @@
 mod background;
 mod batch;
 mod blocks;
+mod full;
 mod held;
 mod op;
 mod open;
@@ -50,6 +51,8 @@ pub struct HostKv {
     medium: BlockSegments,
     cache: Option<ReadCache>,
     snapshots: Taken,
+    /// Scans that have ended.
+    scans_ended: u64,
     parked: VecDeque<Parked>,
     next_ticket: u64,
     workers: Workers,
@@ -197,7 +200,7 @@ impl HostKv {
 
     /// It is tried if it may go on, and again while what it needs is here already.
     fn run_if_ready<W: Meter>(&mut self, parked: &mut Parked, w: &mut W) -> Option<Outcome> {
-        if parked.turn == Turn::Waits || !self.medium.all_here(&parked.pages) {
+        if parked.turn == Turn::Waits || self.is_still_full(parked) || !self.medium.all_here(&parked.pages) {
             return None;
         }
         loop {
@@ -238,6 +241,7 @@ impl HostKv {
     /// Executes an operation once. `None`: it must wait.
     fn run<W: Meter>(&mut self, parked: &mut Parked, w: &mut W) -> Option<Outcome> {
         parked.asked = false;
+        parked.full.tried();
         if parked.turn != Turn::Has {
             return self.execute(parked, w);
         }
@@ -270,6 +274,7 @@ impl HostKv {
             Op::Flush => return self.run_flush(parked),
         };
         match step {
+            Step::Done(outcome) if outcome.is_err() && self.waits_for_scans(parked, &outcome) => None,
             Step::Done(outcome) => {
                 self.medium.release_pages(&parked.pages);
                 self.note_admitted(&parked.op, &outcome);

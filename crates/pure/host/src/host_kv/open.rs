@@ -102,6 +102,7 @@ impl HostKv {
             medium,
             cache: None,
             snapshots,
+            scans_ended: 0,
             parked,
             next_ticket,
             workers: Workers::new(1),

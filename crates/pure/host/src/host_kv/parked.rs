@@ -1,5 +1,6 @@
 //! Operations that wait.
 
+use super::full::Full;
 use super::scan::Scanning;
 use super::turns::Turn;
 use super::{HostKv, Op, Ticket};
@@ -20,6 +21,8 @@ pub(super) struct Parked {
     /// How far a scan is.
     pub scanning: Option<Box<Scanning>>,
     pub turn: Turn,
+    /// A write that found no room.
+    pub full: Full,
     /// The period without writes in which it was counted last.
     pub counted: u32,
 }
@@ -38,6 +41,7 @@ impl Parked {
             failed,
             scanning: None,
             turn: Turn::None,
+            full: Full::default(),
             counted: 0,
         }
     }
