@@ -8,9 +8,9 @@ use saker_nvme::group::results::{RESULT_BYTES, ResultsReader};
 use saker_nvme::group::{Form, Op, Refused, entry_bytes, padded};
 use saker_nvme::{Key, Status};
 
-use super::{Ended, KvClient, submitted};
+use super::{DeleteMissing, Ended, KvClient, submitted};
 use crate::driver::Driver;
-use crate::error::{HostError, ProtocolError, check};
+use crate::error::{HostError, KvError, ProtocolError, check};
 
 /// What became of one operation: the value of a retrieve, `None` for the others.
 pub type OpOutcome = Result<Option<Vec<u8>>, HostError>;
@@ -194,10 +194,17 @@ impl<T: Driver> KvClient<T> {
             let count = leading(form, rest, bytes_max);
             let (now, later) = rest.split_at(count.max(1));
             rest = later;
-            if count < 2 || !self.has_groups() {
+            let is_one = count < 2 && now.iter().all(|e| self.is_one_step(e));
+            if count == 0 || is_one || !self.has_groups() {
                 self.show_singles(now, shown)?;
             } else {
-                self.one_group(form, now, shown)?;
+                match self.one_group(form, now, shown) {
+                    // Alone, a delete of what is not there is answered by a device that is only read, too.
+                    Err(HostError::Kv(KvError::WriteProtected)) if count == 1 => {
+                        self.show_singles(now, shown)?
+                    }
+                    outcome => outcome?,
+                }
             }
         }
         Ok(())
@@ -206,6 +213,11 @@ impl<T: Driver> KvClient<T> {
     /// Bytes of a payload.
     pub(super) fn group_bytes_max(&self) -> usize {
         self.queue.available().group_bytes_max.min(self.value_bytes_max) as usize
+    }
+
+    /// Whether one command carries it out. A delete that is asked for before does not: somebody else could come between.
+    pub(crate) fn is_one_step(&self, e: &Entry<'_>) -> bool {
+        e.op != Op::Delete || self.delete_missing == DeleteMissing::Reported
     }
 
     fn show_singles(&mut self, entries: &[Entry<'_>], shown: Shown<'_>) -> Result<(), HostError> {
@@ -340,10 +352,10 @@ impl<T: Driver> KvClient<T> {
     /// A value that did not fit the results.
     fn fetch_alone(&mut self, key: &[u8]) -> OpOutcome {
         if key.len() > Key::MAX_LEN {
-            return self.get_indirect(key)?.map(Some).ok_or(HostError::Kv(crate::KvError::NotFound));
+            return self.get_indirect(key)?.map(Some).ok_or(HostError::Kv(KvError::NotFound));
         }
         let key = Key::new(key)?;
-        self.get(&key)?.map(Some).ok_or(HostError::Kv(crate::KvError::NotFound))
+        self.get(&key)?.map(Some).ok_or(HostError::Kv(KvError::NotFound))
     }
 }
 
@@ -374,7 +386,7 @@ fn pack(form: Form, entries: &[Entry<'_>]) -> Result<Vec<u8>, HostError> {
 pub(crate) fn existed(outcome: OpOutcome) -> Result<bool, HostError> {
     match outcome {
         Ok(_) => Ok(true),
-        Err(HostError::Kv(crate::KvError::NotFound)) => Ok(false),
+        Err(HostError::Kv(KvError::NotFound)) => Ok(false),
         Err(error) => Err(error),
     }
 }

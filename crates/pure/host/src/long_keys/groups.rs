@@ -65,8 +65,8 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// # Errors
     /// [`HostError`] if the commands could not be carried out; what was done of the operations that were not shown is not known then.
     pub fn carry_out(&mut self, entries: &[Entry<'_>], shown: Shown<'_>) -> Result<(), HostError> {
-        // A group of one is more work than its operation.
-        let mut all_grouped = entries.len() > 1;
+        // A group of one is more work than its operation, if that is one command.
+        let mut all_grouped = entries.len() > 1 || !entries.iter().all(|e| self.client.is_one_step(e));
         for e in entries {
             all_grouped = all_grouped && self.is_grouped(e.key)?;
         }
