@@ -80,16 +80,40 @@ def test_the_loop_does_not_wait() -> None:
 
 
 def test_a_cancelled_task_leaves_the_device_in_order() -> None:
+    """It stops waiting; its call is carried out all the same, in its turn."""
+
     async def work() -> None:
         async with await aio.open("mem:?size=64MiB&profile=tiny") as store:
             tasks = [asyncio.create_task(store.put(b"%d" % n, b"value")) for n in range(200)]
+            later = [asyncio.create_task(store.put(b"last", b"%d" % n)) for n in range(10)]
             await asyncio.sleep(0)
-            for task in tasks[::2]:
+            for task in tasks[::2] + later[5:]:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            assert await store.multi_exists([b"%d" % n for n in range(1, 200, 2)]) == [True] * 100
+            answers = await asyncio.gather(*tasks, return_exceptions=True)
+            assert all(isinstance(answer, asyncio.CancelledError) for answer in answers[::2])
+            assert await store.multi_exists([b"%d" % n for n in range(200)]) == [True] * 200
+            assert await store.get(b"last") == b"9"
 
     asyncio.run(work())
+
+
+def test_a_loop_that_ends_before_its_calls() -> None:
+    """What was asked for takes place, and nobody is told of it."""
+    opened: list[aio.Store] = []
+
+    async def work() -> None:
+        store = await aio.open("mem:?size=64MiB&profile=tiny")
+        opened.append(store)
+        for n in range(500):
+            asyncio.create_task(store.put(b"%d" % n, bytes(1000)))
+        await asyncio.sleep(0)
+
+    async def look() -> None:
+        async with opened[0] as store:
+            assert len([key async for key in store.scan_keys()]) == 500
+
+    asyncio.run(work())
+    asyncio.run(look())
 
 
 def test_a_cache() -> None:

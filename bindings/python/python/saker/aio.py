@@ -26,6 +26,25 @@ _T = TypeVar("_T")
 _TOGETHER = 256
 
 
+def _tell(
+    loop: asyncio.AbstractEventLoop, answer: asyncio.Future[Any], result: Any, error: BaseException | None
+) -> None:
+    """Answers from the device's thread, if there is still somebody who waits."""
+
+    def tell() -> None:
+        if answer.cancelled():
+            return
+        if error is None:
+            answer.set_result(result)
+        else:
+            answer.set_exception(error)
+
+    try:
+        loop.call_soon_threadsafe(tell)
+    except RuntimeError:
+        pass  # the loop has ended
+
+
 class _Lane:
     """The thread of a device."""
 
@@ -34,11 +53,22 @@ class _Lane:
 
     async def run(self, call: Callable[..., _T], *args: Any, **named: Any) -> _T:
         loop = asyncio.get_running_loop()
+        answer: asyncio.Future[_T] = loop.create_future()
+
+        # A future of the pool would take the call back when its task is cancelled before its turn.
+        def work() -> None:
+            try:
+                result = call(*args, **named)
+            except BaseException as error:  # noqa: BLE001
+                _tell(loop, answer, None, error)
+            else:
+                _tell(loop, answer, result, None)
+
         try:
-            future = loop.run_in_executor(self._pool, lambda: call(*args, **named))
+            self._pool.submit(work)
         except RuntimeError as error:
             raise ClosedError("the device is closed") from error
-        return await future
+        return await answer
 
     def end(self) -> None:
         self._pool.shutdown(wait=False)

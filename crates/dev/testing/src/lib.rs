@@ -1,4 +1,4 @@
-//! What tests are told from outside: how much they do, and which case they do again.
+//! What tests are told from outside: how much they do, and which case they do again. And a [`Network`] that fails when it is told to.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -7,6 +7,10 @@
 //!
 //! A test that fails prints the command that does the same case again.
 #![forbid(unsafe_code)]
+
+mod network;
+
+pub use network::Network;
 
 use std::cell::Cell;
 use std::path::Path;

@@ -22,7 +22,13 @@ fn cause(error: &HostError) -> &HostError {
 }
 
 const fn code(error: &HostError) -> Option<&'static str> {
-    let HostError::Kv(error) = error else { return None };
+    let error = match error {
+        HostError::Kv(error) => error,
+        // Whether it took place is not known.
+        HostError::Timeout { .. } => return Some("MASTERDOWN"),
+        HostError::Conflict { .. } => return Some("TRYAGAIN"),
+        _ => return None,
+    };
     match error {
         KvError::Full => Some("OOM"),
         KvError::WriteProtected | KvError::Reserved => Some("READONLY"),
@@ -45,6 +51,16 @@ fn other(error: &HostError, replies: &mut Replies) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_that_does_not_answer_and_a_conflict_have_words() {
+        let conflict = HostError::Conflict { key: b"k".to_vec() };
+        for (error, word) in [(HostError::Timeout { turns: 7 }, "-MASTERDOWN "), (conflict, "-TRYAGAIN ")] {
+            let mut replies = Replies::default();
+            write(&error, &mut replies);
+            assert!(replies.bytes().starts_with(word.as_bytes()), "{error:?}");
+        }
+    }
 
     #[test]
     fn clients_find_the_words_they_know() {

@@ -37,9 +37,13 @@ pub struct KvCache {
     stats: KvCacheStats,
 }
 
+/// The part of a namespace that a cache takes which was given no size.
+const ROOM_PERCENT: u64 = 80;
+
 impl KvCache {
     /// Opens the device of a URL (see [`crate::url`]). Pairs that are there already count as stored now, in the device's
-    /// order.
+    /// order. Without `bytes_max` the cache takes 80 % of the room of the namespace ([`Kv::capacity_bytes`]): pairs that go leave gaps, and
+    /// a device that has no room between them writes many times what is stored.
     ///
     /// # Errors
     /// [`enum@Error`], each a line that says what to do.
@@ -56,7 +60,9 @@ impl KvCache {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(url: &str, options: RetentionOptions) -> Result<Self, Error> {
-        let kv = Kv::open(url)?;
+        let mut kv = Kv::open(url)?;
+        let room = kv.capacity_bytes()? / 100 * ROOM_PERCENT;
+        let options = RetentionOptions { bytes_max: options.bytes_max.or(Some(room)), ..options };
         let (kept, begun) = (Retention::new(options), std::time::Instant::now());
         let mut cache = Self { kv, kept, begun, stats: KvCacheStats::default() };
         cache.take_stock()?;

@@ -1,9 +1,10 @@
 //! A device as a cache: what goes, in which order, and that it never says that it is full.
 
-use saker::{KvCache, create_image};
+use saker::{EngineKind, KvCache, create_image};
 use saker_host::HostError;
 use saker_host::retention::{RetentionOptions, RetentionOrder};
-use saker_sim::Duration;
+use saker_sim::{Duration, Seed};
+use saker_testing::tier;
 
 const VALUE: usize = 20_000;
 
@@ -98,4 +99,26 @@ fn what_can_never_fit_is_refused() {
     let refused = cache.put_if_absent(&[0; 17], b"x").expect_err("too long a key");
     assert_eq!(refused.to_string(), "a key has 1 to 16 bytes, not 17");
     cache.close().expect("closes");
+}
+
+/// A cache that was given no size leaves collections the room that they need, whatever is asked for again and again.
+#[test]
+fn without_a_size_there_is_room_for_collections() {
+    for engine in EngineKind::ALL {
+        let url = format!("mem:?size=24MiB&profile=tiny&engine={}", engine.name());
+        let mut cache = KvCache::open(&url, RetentionOptions::default()).expect("opens");
+        let mut rng = Seed(1).rng();
+        for _ in 0..tier(4000, 40_000) {
+            // Small numbers come more often.
+            let n = (rng.unit() * rng.unit() * 3000.0) as u64;
+            if !there(&mut cache, n) {
+                assert!(cache.put_if_absent(&key(n), &value(n)).expect("room is made"), "{n}");
+            }
+        }
+        let store = cache.device_stats().expect("it is on this thread").namespaces[0].store;
+        assert!(cache.stats().evicted > 500, "{}: it was full", engine.name());
+        let (written, moved) = (store.user_bytes_written, store.gc_bytes_copied);
+        assert!(moved < written, "{}: {moved} bytes were moved for {written}", engine.name());
+        cache.close().expect("closes");
+    }
 }

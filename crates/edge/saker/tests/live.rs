@@ -1,7 +1,7 @@
 //! Settings that change while a device is open, joined with openings, Format, iterators, queued puts, sessions, timing and
 //! shards, on every engine.
 
-use crate::support::held_back::SLOW;
+use crate::support::SLOW;
 use crate::support::{key, value};
 use saker::{EngineKind, Hold, ImagePlan, KeyRange, Kv, Saker, SakerOptions, Setting, WriteStallCause};
 

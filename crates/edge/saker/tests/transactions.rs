@@ -1,6 +1,6 @@
 //! Transactions through the door for applications, on devices of this process.
 
-use crate::support::held_back::SLOW;
+use crate::support::SLOW;
 use saker::{EngineKind, Hold, HostError, KeyRange, Kv, KvError, PairVersion, Require, WriteBatch};
 use std::collections::BTreeMap;
 

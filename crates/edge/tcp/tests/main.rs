@@ -1,5 +1,6 @@
 //! The target on sockets. One program, so that it is linked once.
 
+mod clients;
 mod examples;
 mod format_kill;
 mod history_kill;

@@ -46,7 +46,7 @@ pub enum RetentionOrder {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetentionOptions {
-    /// Bytes of keys and values; `None`: as much as the store takes.
+    /// Bytes of keys and values; `None`: as much as the store takes, or the part of it that who has the store thinks right.
     pub bytes_max: Option<u64>,
     /// Which pair goes first.
     pub order: RetentionOrder,

@@ -80,7 +80,7 @@ fn understand(bytes: &[u8]) {
 
 #[test]
 fn it_does_not_matter_how_bytes_come() {
-    for seed in seeds(tier(20_000, 20_000_000)) {
+    for seed in seeds(tier(20_000, 100_000_000)) {
         let mut rng = Seed(seed).child("resp").rng();
         let mut bytes = stream(&mut rng);
         spoil(&mut bytes, &mut rng);

@@ -10,7 +10,7 @@
     )
 )]
 
-use crate::group::seal::{Role, WORD_BYTES};
+use crate::group::seal::{Role, WORD_BYTES, pair_here};
 use crate::record::{HEADER_BYTES, Header, Kind, record_crc};
 use crate::record_addr::RecordAddr;
 use crate::view::Records;
@@ -61,6 +61,10 @@ impl Records<'_> {
         m: &M,
     ) -> Result<(u32, u32), KvError> {
         let log_addr = LogAddr(addr.position());
+        if let Some(member) = Bytes::new(log_addr, addr.bytes()).whole(self.log, m) {
+            let (start, value) = pair_here(member, key).ok_or(KvError::Corrupt)?;
+            return Ok((start, value.len() as u32));
+        }
         let seal = self.seal_at(log_addr, addr.bytes(), m).filter(|s| s.bytes() == addr.bytes());
         let seal = seal.filter(|s| s.role == Role::Pair && usize::from(s.key_bytes) == key.len());
         let seal = seal.ok_or(KvError::Corrupt)?;

@@ -126,6 +126,21 @@ impl Kv {
         }
     }
 
+    /// Bytes of keys and values for which the namespace says that it has room, as Identify Namespace tells (NSZE).
+    ///
+    /// # Errors
+    /// [`HostError`].
+    ///
+    /// ```
+    /// let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
+    /// assert!((1 << 20..4 << 20).contains(&kv.capacity_bytes()?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn capacity_bytes(&mut self) -> Result<u64, HostError> {
+        let driver = self.store.native().driver_mut();
+        Ok(self.connection.identify_kv_namespace(driver, self.nsid)?.nsze.get())
+    }
+
     /// Name of the device's profile; of a target, `remote`.
     ///
     /// ```

@@ -15,10 +15,6 @@ pub const HELD_BACK: [&str; 4] = [
      &level0_stop_writes_trigger=1",
 ];
 
-/// Each operation of the flash takes 5 ms by the clock: background work does not keep up with writers, even with those that get a small
-/// share of a busy processor.
-pub const SLOW: &str = "&timing=real&fault.spike=1/1&fault.spike_ns=5000000";
-
 /// Pairs: they fill several memtables.
 const PAIRS: u32 = 120;
 

@@ -5,6 +5,8 @@ mod commands;
 mod crowd;
 mod engines;
 mod errors;
+mod faults;
+mod kills;
 mod scans;
 mod server;
 mod shared;

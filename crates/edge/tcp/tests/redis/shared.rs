@@ -71,6 +71,33 @@ fn at_the_same_time() {
     }
 }
 
+/// A pair is deleted once, whoever deletes it: no host comes between the question whether it is there and its end.
+#[test]
+fn a_delete_is_counted_once() {
+    for engine in EngineKind::ALL {
+        let server = serve(&format!("mem:?size=32MiB&profile=tiny&engine={}", engine.name()));
+        let (redis_at, kv_at) = (server.redis_addresses()[0], url(&server, ""));
+        let pairs = tier(150_u32, 2000);
+        let key = |n: u32| {
+            if n.is_multiple_of(2) { n.to_be_bytes().to_vec() } else { vec![n as u8; 30 + n as usize / 256] }
+        };
+        let mut kv = Kv::open(&kv_at).expect("opened");
+        (0..pairs).for_each(|n| kv.put(&key(n), b"value").expect("stored"));
+        let stored = kv.list(None).count();
+        let deleted = std::thread::scope(|scope| {
+            let redis = scope.spawn(|| {
+                let mut redis = Redis::connect(redis_at);
+                let ones = (0..pairs).map(|n| redis.ask(&[b"DEL", &key(n)]) == Reply::Integer(1));
+                ones.filter(|was_there| *was_there).count()
+            });
+            let host = (0..pairs).filter(|n| kv.delete(&key(*n)).expect("deleted")).count();
+            host + redis.join().expect("it ends")
+        });
+        assert_eq!(deleted, stored, "{engine:?}");
+        assert_eq!(kv.list(None).count(), 0);
+    }
+}
+
 /// `SET NX` and optimistic replacement lose nothing, whoever else is there.
 #[test]
 fn conditions_hold_among_many() {

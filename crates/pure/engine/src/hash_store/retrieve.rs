@@ -17,6 +17,7 @@ use saker_segment_store::{SegmentStore, Step, ready};
 use saker_sim::{Meter, Unit};
 use saker_value_log::RecordAddr;
 use saker_value_log::check::check_here;
+use saker_value_log::group::seal::pair_here;
 
 impl HashStore {
     /// Retrieves a pair: delivers up to `sink.room()` bytes from the start of the value and returns its length.
@@ -59,8 +60,8 @@ impl HashStore {
             self.note_access(place);
         }
         Step::Done(match whole {
-            Some(record) if !addr.is_member() => self.deliver_whole(key, addr, record, sink),
-            _ => self.deliver(key, addr, sink, m),
+            Some(record) => self.deliver_whole(key, addr, record, sink),
+            None => self.deliver(key, addr, sink, m),
         })
     }
 
@@ -73,7 +74,12 @@ impl HashStore {
         record: &[u8],
         sink: &mut K,
     ) -> Result<u32, KvError> {
-        let (_, value) = check_here(record, key, addr, self.config.owner).ok_or(KvError::Corrupt)?;
+        let found = if addr.is_member() {
+            pair_here(record, key)
+        } else {
+            check_here(record, key, addr, self.config.owner)
+        };
+        let (_, value) = found.ok_or(KvError::Corrupt)?;
         let wanted = value.len().min(sink.room() as usize);
         if wanted > 0 {
             let wanted = value.get(..wanted).ok_or(KvError::Corrupt)?;

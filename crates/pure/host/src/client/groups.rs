@@ -8,9 +8,9 @@ use saker_nvme::group::results::{RESULT_BYTES, ResultsReader};
 use saker_nvme::group::{Form, Op, Refused, entry_bytes, padded};
 use saker_nvme::{Key, Status};
 
-use super::{KvClient, submitted};
+use super::{DeleteMissing, Ended, KvClient, submitted};
 use crate::driver::Driver;
-use crate::error::{HostError, ProtocolError, check};
+use crate::error::{HostError, KvError, ProtocolError, check};
 
 /// What became of one operation: the value of a retrieve, `None` for the others.
 pub type OpOutcome = Result<Option<Vec<u8>>, HostError>;
@@ -153,24 +153,6 @@ impl<T: Driver> KvClient<T> {
         self.queue.available().methods.groups() && !self.groups.refused
     }
 
-    /// The values of the keys, in their order. For long keys see [`GroupBuilder::store`].
-    ///
-    /// # Errors
-    /// [`HostError`] of the first key that could not be read.
-    pub fn multi_get(&mut self, keys: &[impl AsRef<[u8]>]) -> Result<Vec<Option<Vec<u8>>>, HostError> {
-        let outcomes = self.group_of_keys(Op::Retrieve, keys)?;
-        outcomes.into_iter().map(found).collect()
-    }
-
-    /// Whether the keys exist, in their order.
-    ///
-    /// # Errors
-    /// [`HostError`] of the first key that could not be looked up.
-    pub fn multi_exist(&mut self, keys: &[impl AsRef<[u8]>]) -> Result<Vec<bool>, HostError> {
-        let outcomes = self.group_of_keys(Op::Exist, keys)?;
-        outcomes.into_iter().map(existed).collect()
-    }
-
     /// Tells the device that these keys are read together; `name` again replaces them. A device without prefetch groups is
     /// told nothing. Returns whether it was.
     ///
@@ -185,13 +167,7 @@ impl<T: Driver> KvClient<T> {
         let payload = pack(Form::All(Op::Retrieve), &entries)?;
         self.make_room()?;
         let ticket = submitted(self.queue.prefetch_group(*name, &payload))?;
-        let status = self.wait(ticket, |done| done.status)?;
-        check(status).map(|()| true)
-    }
-
-    fn group_of_keys(&mut self, op: Op, keys: &[impl AsRef<[u8]>]) -> Result<Vec<OpOutcome>, HostError> {
-        let entries: Vec<_> = keys.iter().map(|k| Entry { op, key: k.as_ref(), value: &[] }).collect();
-        self.group(Form::All(op), &entries)
+        check(self.wait_ended(ticket)?.status).map(|()| true)
     }
 
     /// Carries the entries out, in as many commands as their bytes need.
@@ -212,19 +188,36 @@ impl<T: Driver> KvClient<T> {
         shown: Shown<'_>,
     ) -> Result<(), HostError> {
         self.settle_all()?;
-        let bytes_max = self.queue.available().group_bytes_max.min(self.value_bytes_max) as usize;
+        let bytes_max = self.group_bytes_max();
         let mut rest = entries;
         while !rest.is_empty() {
             let count = leading(form, rest, bytes_max);
             let (now, later) = rest.split_at(count.max(1));
             rest = later;
-            if count < 2 || !self.has_groups() {
+            let is_one = count < 2 && now.iter().all(|e| self.is_one_step(e));
+            if count == 0 || is_one || !self.has_groups() {
                 self.show_singles(now, shown)?;
             } else {
-                self.one_group(form, now, shown)?;
+                match self.one_group(form, now, shown) {
+                    // Alone, a delete of what is not there is answered by a device that is only read, too.
+                    Err(HostError::Kv(KvError::WriteProtected)) if count == 1 => {
+                        self.show_singles(now, shown)?
+                    }
+                    outcome => outcome?,
+                }
             }
         }
         Ok(())
+    }
+
+    /// Bytes of a payload.
+    pub(super) fn group_bytes_max(&self) -> usize {
+        self.queue.available().group_bytes_max.min(self.value_bytes_max) as usize
+    }
+
+    /// Whether one command carries it out. A delete that is asked for before does not: somebody else could come between.
+    pub(crate) fn is_one_step(&self, e: &Entry<'_>) -> bool {
+        e.op != Op::Delete || self.delete_missing == DeleteMissing::Reported
     }
 
     fn show_singles(&mut self, entries: &[Entry<'_>], shown: Shown<'_>) -> Result<(), HostError> {
@@ -238,19 +231,31 @@ impl<T: Driver> KvClient<T> {
 
     fn one_group(&mut self, form: Form, entries: &[Entry<'_>], shown: Shown<'_>) -> Result<(), HostError> {
         let payload = pack(form, entries)?;
-        let available = *self.queue.available();
-        let results = if form.may_read() && available.methods.groups_both_ways() {
-            self.both_ways(form, &payload, entries)?
-        } else {
-            self.one_way(form, &payload)?
-        };
-        let Some(results) = results else {
+        let retrieves = entries.iter().filter(|e| e.op == Op::Retrieve).count();
+        match self.send_packed(form, &payload, (entries.len(), retrieves))? {
+            Some(results) => self.take_results(&results, entries, shown),
             // Alone, some of them may still find room.
-            return self.show_singles(entries, shown);
+            None => self.show_singles(entries, shown),
+        }
+    }
+
+    /// The results of a payload of so many entries, so many of which retrieve; `None`: none of it was carried out.
+    pub(super) fn send_packed(
+        &mut self,
+        form: Form,
+        payload: &[u8],
+        (entries, retrieves): (usize, usize),
+    ) -> Result<Option<Vec<u8>>, HostError> {
+        let results = if form.may_read() && self.queue.available().methods.groups_both_ways() {
+            self.both_ways(form, payload, (entries, retrieves))?
+        } else {
+            self.one_way(form, payload)?
         };
-        self.groups.stats.groups += 1;
-        self.groups.stats.grouped += entries.len() as u64;
-        self.take_results(&results, entries, shown)
+        if results.is_some() {
+            self.groups.stats.groups += 1;
+            self.groups.stats.grouped += entries as u64;
+        }
+        Ok(results)
     }
 
     /// The results of a group in one command. `None`: there was no room for the group as a whole.
@@ -258,16 +263,15 @@ impl<T: Driver> KvClient<T> {
         &mut self,
         form: Form,
         payload: &[u8],
-        entries: &[Entry<'_>],
+        (entries, retrieves): (usize, usize),
     ) -> Result<Option<Vec<u8>>, HostError> {
-        let retrieves = entries.iter().filter(|e| e.op == Op::Retrieve).count();
         let value_bytes = padded(self.groups.value_bytes.max(VALUE_BYTES_MIN));
-        let expected = (4 + entries.len() * RESULT_BYTES + retrieves * value_bytes).min(BUFFER_BYTES_MAX);
+        let expected = (4 + entries * RESULT_BYTES + retrieves * value_bytes).min(BUFFER_BYTES_MAX);
         let buffer_bytes = expected.max(payload.len()).max(STAGING_BYTES) as u32;
         self.make_room()?;
         let ticket = submitted(self.queue.group_both_ways(form, payload, buffer_bytes))?;
-        let (status, results) = self.wait(ticket, |done| (done.status, done.into_vec()))?;
-        self.whole(status, results)
+        let (ended, results) = self.wait_data(ticket)?;
+        self.whole(ended.status, results)
     }
 
     /// The same in two: the group, and if something is to be told, its results.
@@ -275,15 +279,15 @@ impl<T: Driver> KvClient<T> {
         let id = self.next_group_id();
         self.make_room()?;
         let ticket = submitted(self.queue.group(form, Some(id), payload))?;
-        let (status, bytes) = self.wait(ticket, |done| (done.status, done.result_high))?;
+        let Ended { status, result_high: bytes, .. } = self.wait_ended(ticket)?;
         if bytes == 0 || !status.is_success() {
             return self.whole(status, Vec::new());
         }
         self.make_room()?;
         self.groups.stats.fetches += 1;
         let ticket = submitted(self.queue.group_results(id, bytes))?;
-        let (status, results) = self.wait(ticket, |done| (done.status, done.into_vec()))?;
-        check(status)?;
+        let (ended, results) = self.wait_data(ticket)?;
+        check(ended.status)?;
         Ok(Some(results))
     }
 
@@ -315,7 +319,7 @@ impl<T: Driver> KvClient<T> {
     }
 
     /// No results at all mean that everything succeeded.
-    fn take_results(
+    pub(super) fn take_results(
         &mut self,
         results: &[u8],
         entries: &[Entry<'_>],
@@ -348,10 +352,10 @@ impl<T: Driver> KvClient<T> {
     /// A value that did not fit the results.
     fn fetch_alone(&mut self, key: &[u8]) -> OpOutcome {
         if key.len() > Key::MAX_LEN {
-            return self.get_indirect(key)?.map(Some).ok_or(HostError::Kv(crate::KvError::NotFound));
+            return self.get_indirect(key)?.map(Some).ok_or(HostError::Kv(KvError::NotFound));
         }
         let key = Key::new(key)?;
-        self.get(&key)?.map(Some).ok_or(HostError::Kv(crate::KvError::NotFound))
+        self.get(&key)?.map(Some).ok_or(HostError::Kv(KvError::NotFound))
     }
 }
 
@@ -378,19 +382,11 @@ fn pack(form: Form, entries: &[Entry<'_>]) -> Result<Vec<u8>, HostError> {
     Ok(payload)
 }
 
-/// A retrieve's outcome as a value, or none.
-pub(crate) fn found(outcome: OpOutcome) -> Result<Option<Vec<u8>>, HostError> {
-    match outcome {
-        Err(HostError::Kv(crate::KvError::NotFound)) => Ok(None),
-        other => other,
-    }
-}
-
 /// Whether the outcome says that the key is or was there.
 pub(crate) fn existed(outcome: OpOutcome) -> Result<bool, HostError> {
     match outcome {
         Ok(_) => Ok(true),
-        Err(HostError::Kv(crate::KvError::NotFound)) => Ok(false),
+        Err(HostError::Kv(KvError::NotFound)) => Ok(false),
         Err(error) => Err(error),
     }
 }

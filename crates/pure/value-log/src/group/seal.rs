@@ -161,6 +161,51 @@ fn put_word(member: &mut [u8], at: u32, word: u32) {
     }
 }
 
+/// Both words of a member with a key of up to 16 bytes lie in its first so many bytes.
+const SHORT_HEAD_BYTES: usize = 32;
+
+impl Seal {
+    /// What the words of a member that lies in one piece say.
+    #[inline]
+    fn read(member: &[u8]) -> Option<Self> {
+        let word = |at: u32| member.get(at as usize..)?.first_chunk().map(|word| u32::from_le_bytes(*word));
+        let mut seal = Self::of_key_word(word(0)?);
+        if seal.role.has_value() {
+            let value = word(seal.value_word_at())?;
+            seal.value_bytes = value & ((1 << VALUE_BITS) - 1);
+            seal.sum |= value >> VALUE_BITS << VALUE_BITS;
+        }
+        Some(seal)
+    }
+
+    /// Whether a member with a short key is as it came.
+    #[inline]
+    fn holds_short(&self, member: &[u8]) -> bool {
+        let Some((head, rest)) = member.split_at_checked(member.len().min(SHORT_HEAD_BYTES)) else {
+            return false;
+        };
+        let mut plain = [0; SHORT_HEAD_BYTES];
+        let Some(plain) = plain.get_mut(..head.len()) else { return false };
+        plain.copy_from_slice(head);
+        self.plain(plain);
+        self.holds(Sum::default().bytes(plain).bytes(rest).value())
+    }
+}
+
+/// The value of a pair that is a member and lies in one piece, and where in it the value begins. `None` if it is not the pair of that key,
+/// or not as it came.
+#[inline]
+pub fn pair_here<'m>(member: &'m [u8], key: &[u8]) -> Option<(u32, &'m [u8])> {
+    let seal = Seal::read(member)?;
+    let is_this = seal.role == Role::Pair
+        && seal.bytes() as usize == member.len()
+        && usize::from(seal.key_bytes) == key.len()
+        && (1..=16).contains(&key.len())
+        && member.get(WORD_BYTES as usize..)?.get(..key.len())? == key;
+    let value = member.get(seal.value_at() as usize..)?.get(..seal.value_bytes as usize)?;
+    (is_this && seal.holds_short(member)).then_some((seal.value_at(), value))
+}
+
 /// Both words of a member lie in its first so many bytes.
 const HEAD_BYTES: usize = 512;
 
@@ -281,6 +326,31 @@ mod tests {
         seal.write(&mut member);
         assert_eq!((member[0], member[1] & 3, seal.bytes()), (5, 2, 12));
         assert_eq!(member[4..], *b"abcde\0\0\0");
+    }
+
+    #[test]
+    fn a_pair_in_one_piece_is_delivered_for_its_key_alone() {
+        for (key, value) in
+            [(&b"k"[..], &b""[..]), (b"key", b"v"), (b"a key of sixteen", b"value"), (b"eight by", &[7; 100])]
+        {
+            let padded_to =
+                |bytes: &[u8]| [bytes, &vec![0; padded(bytes.len() as u32) as usize - bytes.len()]].concat();
+            let word = |length: usize| (length as u32).to_le_bytes();
+            let came =
+                [&word(key.len())[..], &padded_to(key), &word(value.len()), &padded_to(value)].concat();
+            let mut member = came.clone();
+            Seal::of(Role::Pair, key.len() as u8, value.len() as u32, &came).write(&mut member);
+            let start = (came.len() - padded_to(value).len()) as u32;
+            assert_eq!(pair_here(&member, key), Some((start, value)));
+            assert_eq!(pair_here(&member, b"another key"), None);
+            assert_eq!(pair_here(&came, key), None, "it is not sealed");
+            assert!((0..member.len()).all(|end| pair_here(&member[..end], key).is_none()), "cut");
+            for bit in 0..member.len() * 8 {
+                let mut flipped = member.clone();
+                flipped[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(pair_here(&flipped, key), None, "bit {bit}");
+            }
+        }
     }
 
     /// Worked out by hand with another program, so that images stay readable.
