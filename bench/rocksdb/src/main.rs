@@ -5,6 +5,8 @@
 //! machines change their speed from one second to the next.
 
 mod clock;
+#[cfg(feature = "rocksdb")]
+mod merge;
 mod ours;
 mod report;
 #[cfg(feature = "rocksdb")]
@@ -56,8 +58,11 @@ struct Cli {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Leave RocksDB out.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "merge")]
     ours_only: bool,
+    /// Measure instead what one compaction of RocksDB's takes on one thread, with values of --value-size: medians of --repetitions.
+    #[arg(long)]
+    merge: bool,
     /// One JSON document instead of the table.
     #[arg(long)]
     json: bool,
@@ -74,6 +79,9 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<(), Fault> {
+    if cli.merge {
+        return merge(cli);
+    }
     let reads = if cli.reads == 0 { cli.pairs.min(2_000_000) } else { cli.reads };
     let shape = Shape {
         pairs: cli.pairs,
@@ -107,6 +115,22 @@ fn run(cli: &Cli) -> Result<(), Fault> {
         print!("{}", report.text());
     }
     Ok(())
+}
+
+#[cfg(feature = "rocksdb")]
+fn merge(cli: &Cli) -> Result<(), Fault> {
+    let merged = merge::measure(&cli.dir, cli.pairs, cli.value_size, cli.repetitions, cli.seed)?;
+    if cli.json {
+        println!("{}", serde_json::to_string_pretty(&merged.json())?);
+    } else {
+        print!("{}", merged.text());
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "rocksdb"))]
+fn merge(_: &Cli) -> Result<(), Fault> {
+    Err("RocksDB was not built: leave out --no-default-features".into())
 }
 
 const fn store_name(ours: bool) -> &'static str {

@@ -22,7 +22,7 @@ use saker_host::{HostError, Method, Pacing, TransferPolicy};
 use saker_lab::error::LabError;
 use saker_lab::plan::Settings;
 use saker_lab::report::{Point, Stalls};
-use saker_lab::rig::{Cell, Stored, add_metrics, stores};
+use saker_lab::rig::{Cell, Stored, add_cpu, add_metrics, stores};
 use saker_profile::Profile;
 use saker_world::{Load, calibrate_at};
 use serde_json::json;
@@ -91,6 +91,7 @@ pub fn in_virtual(
     cell: &Cell,
 ) -> Result<BenchReport, LabError> {
     settings.check(profile)?;
+    settings.check_engines("this workload in virtual time", &[])?;
     let profile = settings.profile_named(profile)?;
     let seed = settings.seed.unwrap_or(1);
     let load = Load { threads: cell.threads, depth: cell.depth };
@@ -125,5 +126,6 @@ fn add_numbers(point: &mut Point, run: &Stored) {
         point.add(&format!("latency_us_{name}"), result.latency.value_at_quantile(quantile) as f64 / 1e3);
     }
     point.add_stalls(&result.stalls);
+    add_cpu(point, result);
     point.values.insert("digest".to_owned(), json!(format!("{:016x}", result.digest)));
 }

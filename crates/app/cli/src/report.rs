@@ -263,6 +263,21 @@ pub struct System {
     pub group: Option<u16>,
     /// Its numbers. Systems of one run should have the same ones in the same order.
     pub metrics: Vec<Metric>,
+    /// In virtual time: what cores of host and device were busy with while it stored, and while it retrieved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<ByPhase>,
+    /// When its engine stopped or delayed writes, if it did, at the host as in the device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stalls: Option<ByPhase>,
+}
+
+/// Something of each phase that has it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ByPhase {
+    /// Storing.
+    pub put: Option<serde_json::Value>,
+    /// Retrieving.
+    pub get: Option<serde_json::Value>,
 }
 
 /// One number.

@@ -4,6 +4,7 @@ use crate::error::LabError;
 use crate::judge::Book;
 use crate::plan::{Plan, Settings};
 use crate::report::{Check, Point};
+use saker_assembly::Build;
 use saker_device::{EngineKind, Settings as EngineSettings};
 use saker_profile::Profile;
 use std::sync::mpsc::Sender;
@@ -75,6 +76,15 @@ impl<'a> Context<'a> {
     /// A change that cannot be made.
     pub fn settings_of(&self, engine: EngineKind) -> Result<EngineSettings, LabError> {
         Ok(self.settings.of_engine(engine)?)
+    }
+
+    /// A device with the settings of its engine, as changed for this run. Of a plan that [takes](Plan::takes) them.
+    ///
+    /// # Errors
+    /// A change that cannot be made, or that the flash does not take.
+    pub fn asked(&self, build: Build) -> Result<Build, LabError> {
+        let settings = self.settings_of(build.engine)?;
+        Ok(build.asked([&settings])?)
     }
 
     /// Original's table over the cache of the hash FTLs, if it was changed for this run.

@@ -27,6 +27,9 @@ pub struct Plan {
     pub profiles: Vec<String>,
     /// Operations of each run as published.
     pub operations: u64,
+    /// Engines whose settings it takes (`--set ENGINE.NAME=VALUE`), and `hash_ftl` for the cache of the hash FTLs.
+    #[serde(default)]
+    pub takes: Vec<String>,
     /// How much smaller than published it runs unless asked otherwise.
     pub default_scale: u32,
     /// The experiment's own parameters.

@@ -35,6 +35,7 @@ fn run_noting(
     let entry = entry.ok_or_else(|| LabError::Unknown(id.to_owned()))?;
     let plan = entry.plan();
     plan.profiles.iter().try_for_each(|name| settings.check(name))?;
+    settings.check_engines(&plan.id, &plan.takes)?;
     let (seed, scale) = (settings.seed.unwrap_or(1), settings.scale.unwrap_or(plan.default_scale).max(1));
     let context = Context { plan: &plan, seed, scale, settings, progress };
     let Outcome { series, checks } = (entry.run)(&context)?;

@@ -29,6 +29,16 @@ pub enum SettingError {
         /// What to write instead.
         todo: String,
     },
+    /// Of an engine whose settings are not taken there.
+    #[error("`{path}`: {taker} takes {}", told(.takes))]
+    NotTaken {
+        /// As asked for.
+        path: String,
+        /// What does not take it.
+        taker: String,
+        /// Whose settings it takes.
+        takes: Vec<String>,
+    },
     /// No number of that name.
     #[error("profile `{profile}` has no `{path}`: the closest is `{closest}`")]
     Unknown {
@@ -42,6 +52,15 @@ pub enum SettingError {
     /// A value that does not fit.
     #[error(transparent)]
     Value(ProfileError),
+}
+
+/// Whose settings are taken.
+fn told(takes: &[String]) -> String {
+    if takes.is_empty() {
+        "no settings of engines".to_owned()
+    } else {
+        format!("settings of {}", takes.join(", "))
+    }
 }
 
 /// One number of the profile and the values it is to take.
@@ -143,6 +162,23 @@ impl Settings {
         typed.of(engine.settings(), url::parse_size).map_err(|(typed, todo)| fault(typed, todo))
     }
 
+    /// Whether what is asked of engines is asked of these: `taker` has no use for others.
+    ///
+    /// # Errors
+    /// `NotTaken`.
+    pub fn check_engines(&self, taker: &str, takes: &[String]) -> Result<(), SettingError> {
+        let prefix = |path: &str| path.split_once('.').map_or(String::new(), |(engine, _)| engine.to_owned());
+        let mut of_engines = self.profile.iter().map(|(path, _)| path).filter(|path| is_of_an_engine(path));
+        let wrong =
+            of_engines.find(|path| !takes.iter().any(|taken| taken.eq_ignore_ascii_case(&prefix(path))));
+        let not_taken = |path: &String| SettingError::NotTaken {
+            path: path.clone(),
+            taker: taker.to_owned(),
+            takes: takes.to_vec(),
+        };
+        wrong.map_or(Ok(()), |path| Err(not_taken(path)))
+    }
+
     /// Original's table over the cache of the hash FTLs, if it is to be another than the experiment's; of several the
     /// last counts.
     ///
@@ -204,6 +240,21 @@ mod tests {
         let wrong = set(&["lsm.level0_trigger=3"]).check("tiny").unwrap_err();
         assert!(wrong.to_string().contains("level0_stop_writes_trigger"), "{wrong}");
         assert!(set(&["lsm.compaction_threads=many"]).check("tiny").is_err());
+    }
+
+    #[test]
+    fn settings_of_an_engine_that_is_not_there_are_refused_by_name() {
+        let texts = ["profile.firmware.fetch_ns=5", "lsm.compaction_threads=3", "hash_ftl.table_to_cache=2"];
+        let profile = texts.iter().map(|text| setting(text).unwrap()).collect();
+        let asked = Settings { profile, ..Settings::default() };
+        let check = |takes: &[&str]| {
+            let takes: Vec<String> = takes.iter().map(|name| (*name).to_owned()).collect();
+            asked.check_engines("saker-x", &takes).map_err(|e| e.to_string())
+        };
+        assert_eq!(check(&["lsm", "hash_ftl"]), Ok(()));
+        let all = "`lsm.compaction_threads`: saker-x takes no settings of engines".to_owned();
+        let some = "`hash_ftl.table_to_cache`: saker-x takes settings of tree, lsm".to_owned();
+        assert_eq!((check(&[]), check(&["tree", "lsm"])), (Err(all), Err(some)));
     }
 
     #[test]

@@ -43,8 +43,10 @@ pub struct Build {
     pub traces: bool,
     /// The read cache of sessions, or of HostKV.
     pub cache: CacheOptions,
-    /// Bytes of HostKV's pages.
+    /// Bytes of HostKV's pages: what it writes at once. It reads no more of one than the blocks that it looks at.
     pub host_page_bytes: u32,
+    /// Bytes of HostKV's cache for blocks that were read; 0: none.
+    pub block_cache_bytes: u64,
     /// Operations are counted by intervals of this length; 0: not.
     pub interval: Duration,
 }
@@ -91,6 +93,7 @@ impl Build {
             traces: false,
             cache: CacheOptions::NONE,
             host_page_bytes: HOST_PAGE_BYTES,
+            block_cache_bytes: 0,
             interval: Duration::ZERO,
         }
     }

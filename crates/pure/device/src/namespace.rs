@@ -5,8 +5,8 @@ use crate::groups::Kept;
 use crate::iterators::Iterators;
 use saker_engine::write_gate::WriteGate;
 use saker_engine::{
-    AnyEngine, AnyRecovery, Background, Capability, Context, Engine, EngineConfig, Job, Recover, Unsupported,
-    WriteCondition,
+    AnyEngine, AnyRecovery, Background, Capability, Context, Engine, EngineConfig, Job, JobKind, Recover,
+    Unsupported, WriteCondition,
 };
 use saker_flash::page_map::gc::Progress;
 use saker_flash::page_map::recover::Recovery as BlockRecovery;
@@ -282,6 +282,14 @@ impl Namespace {
             Store::Kv(s) => s.jobs(m, visit),
             Store::Block(s) if s.has_debt(m) => visit(Job::UPKEEP),
             _ => {}
+        }
+    }
+
+    /// What a quantum of a job was for that was just done.
+    pub fn did(&self, job: Job) -> JobKind {
+        match &self.store {
+            Store::Kv(store) if job.is_upkeep() => store.did(),
+            _ => job.kind,
         }
     }
 

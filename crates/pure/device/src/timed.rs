@@ -9,7 +9,6 @@ mod background;
 mod command;
 mod cores;
 mod costs;
-mod crew;
 mod dispatch;
 mod order;
 mod pipe;
@@ -23,15 +22,14 @@ use crate::execute::{Reply, Request};
 use crate::methods::InlineHead;
 use crate::trace::{Clockwork, CommandTrace};
 use cores::{Cores, Work};
-use crew::Crew;
 use order::Order;
 use pipe::Pipe;
 use saker_duty::Duty;
-use saker_engine::Job;
+use saker_engine::{Crew, Job};
 use saker_flash::{Flash, MemCells, Pinned, PowerCut};
 use saker_link::Sqe;
 use saker_segment_store::{PageBuffer, Reads};
-use saker_sim::{Class, Duration, EventQueue, Instant, earliest};
+use saker_sim::{Activity, Busy, Class, Duration, EventQueue, Instant, earliest};
 use std::collections::VecDeque;
 
 pub use costs::{Costs, timings};
@@ -104,7 +102,7 @@ impl Drop for Timed {
             token.duty.rest();
             token.pages.iter_mut().for_each(Pinned::rest);
         }
-        self.crews.iter_mut().for_each(Crew::let_go);
+        self.crews.iter_mut().flat_map(Crew::all_pages).for_each(Pinned::rest);
     }
 }
 
@@ -143,7 +141,7 @@ pub struct Timed {
     /// By namespace: for when its next turn of a delayed write is an event.
     turns: Vec<Option<Instant>>,
     /// The workers of each namespace.
-    crews: Vec<Crew>,
+    crews: Vec<Crew<Pinned>>,
     /// Kept for its memory.
     due: Vec<Job>,
     flushing: Vec<Id>,
@@ -273,6 +271,14 @@ impl Device<Timed> {
         self.stats.commands
     }
 
+    /// What the device's cores were busy with so far: the dispatcher first, then those that execute commands, then those for
+    /// background work alone. Work that has begun counts in full.
+    pub fn busy(&self) -> Busy {
+        let mut busy = Busy::default();
+        busy.add(0, Activity::Dispatch, self.tempo.dispatcher.busy_total());
+        busy.beside(self.tempo.cores.busy())
+    }
+
     /// The current time.
     pub fn now(&self) -> Instant {
         self.tempo.now
@@ -347,12 +353,12 @@ impl Device<Timed> {
     /// Cores that are free take what waits. Called when work comes and when a core is done.
     fn start_on_cores(&mut self) {
         while let Some(work) = self.tempo.cores.take(self.tempo.now) {
-            let (length, has_end) = match work {
-                Work::Command(id) => self.execute(id),
-                Work::Background { namespace, worker } => self.quantum(namespace.into(), worker.into()),
+            let (activity, (length, has_end)) = match work {
+                Work::Command(id) => (Activity::Foreground, self.execute(id)),
+                Work::Background { namespace, worker } => self.work(namespace.into(), worker.into()),
             };
             let t = &mut self.tempo;
-            t.cores.occupy(t.now, length, has_end);
+            t.cores.occupy(t.now, length, has_end, activity);
         }
         let t = &mut self.tempo;
         if let Some(at) = t.cores.wake_at() {

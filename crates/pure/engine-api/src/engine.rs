@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::groups::Groups;
 use crate::hints::Hints;
 use crate::inspect::Inspect;
-use crate::job::{Background, Job};
+use crate::job::{Background, Job, JobKind};
 use crate::kv::{Condition, KvError, Sink, Source, StoreStats};
 use crate::list::List;
 use crate::scan::Scans;
@@ -115,6 +115,11 @@ pub trait Engine: Clone + Debug + List + Scans + Groups + Hints + Inspect {
         finished: Tag,
         cx: &mut Context<'_, M, W>,
     ) -> Step<Background>;
+
+    /// What the last quantum of [`Job::UPKEEP`] that worked was for, of an engine that tells its parts apart.
+    fn did(&self) -> JobKind {
+        JobKind::Upkeep
+    }
 
     /// Whether background work keeps up with writes, as of the last operation or quantum.
     fn write_condition(&self) -> WriteCondition {

@@ -38,6 +38,7 @@ macro_rules! forward_engine {
                 changes fn background<M: SegmentStore, W: Meter>(
                     job: Job, finished: Tag, cx: &mut Context<'_, M, W>
                 ) -> Step<Background>;
+                looks fn did() -> JobKind;
                 looks fn write_condition() -> WriteCondition;
                 changes fn let_pass(writes: u32) -> ();
                 looks fn stats() -> StoreStats;
@@ -117,8 +118,8 @@ macro_rules! forward_engine {
 pub mod forwarded {
     pub use crate::{
         Answers, Background, Capabilities, Condition, Context, Engine, GroupError, GroupSource, Groups,
-        Hints, Inspect, Job, KvError, List, Memory, PairVersion, Pairs, Put, Scan, Scanned, Scans, Settings,
-        Sink, Snapshot, Source, StoreStats, Token, Unsupported, Version, WriteCondition,
+        Hints, Inspect, Job, JobKind, KvError, List, Memory, PairVersion, Pairs, Put, Scan, Scanned, Scans,
+        Settings, Sink, Snapshot, Source, StoreStats, Token, Unsupported, Version, WriteCondition,
     };
     pub use saker_log::{LogFlip, LogStats};
     pub use saker_segment_store::{Completion, SegmentStore, Step, Tag};

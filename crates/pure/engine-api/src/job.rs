@@ -1,5 +1,7 @@
 //! Background work, as drivers see it.
 
+use saker_sim::Activity;
+
 /// Names a job of an engine as long as it lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct JobId(pub u32);
@@ -29,6 +31,19 @@ pub enum JobKind {
     Collection,
     /// What is due and has no job of its own now: checkpoints, erases, beginning compactions and collections.
     Rest,
+}
+
+impl JobKind {
+    /// What a core does that does such a job.
+    #[inline]
+    pub const fn activity(self) -> Activity {
+        match self {
+            Self::Flush => Activity::Flush,
+            Self::Compaction => Activity::Compaction,
+            Self::Collection => Activity::Collection,
+            Self::Upkeep | Self::Rest => Activity::Maintenance,
+        }
+    }
 }
 
 /// A piece of background work that an engine hands out. The driver chooses when it runs, and on which core.

@@ -7,6 +7,7 @@
 //! | `list`, `scan`, `groups`, `hints`, `inspect` | the traits of those capabilities |
 //! | `context` | the medium and the meter of a call |
 //! | `answer`, `wait`, `job` | what became of a write; waiting for an engine's threads; background work |
+//! | [`crew`] | who does which job, for drivers with several cores |
 //! | [`kv`] | values on their way in and out, errors, counters |
 //! | [`settings`] | what is asked of an engine by name |
 //! | `write_condition` | whether background work keeps up with writes |
@@ -22,6 +23,7 @@
 mod answer;
 mod capabilities;
 mod context;
+pub mod crew;
 mod dynamic;
 mod engine;
 mod forward;
@@ -42,6 +44,7 @@ pub mod write_gate;
 pub use answer::{PairVersion, Put, Token, Version};
 pub use capabilities::{Capabilities, Capability, Unsupported};
 pub use context::Context;
+pub use crew::Crew;
 pub use dynamic::{DynContext, DynEngine, DynGroupSource, DynRecover, Outside, OutsideRecovery, Refused};
 pub use engine::{Engine, Recover};
 #[doc(hidden)]

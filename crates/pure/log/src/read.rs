@@ -12,6 +12,7 @@
 
 use crate::{Log, LogAddr};
 use saker_segment_store::{CellError, Page, PageAddr, SegmentStore, Step};
+use std::ops::Range;
 
 /// A cache line.
 const LINE_BYTES: usize = 64;
@@ -27,6 +28,17 @@ pub fn page_of<'m, M: SegmentStore>(log: &Log, m: &'m M, page: PageAddr) -> Page
     match segment.slot(geometry.index_of(page)) {
         Some(slot) => Page::Resident { data: m.page_buffer().data(slot), oob: m.page_buffer().oob(slot) },
         None => m.page(page),
+    }
+}
+
+/// The same for somebody who looks at those bytes of its data alone ([`SegmentStore::part`]).
+#[inline]
+pub fn part_of<'m, M: SegmentStore>(log: &Log, m: &'m M, page: PageAddr, bytes: Range<u32>) -> Page<'m> {
+    let geometry = log.geometry();
+    let Some(segment) = log.find_segment(geometry.segment_of(page)) else { return Page::Failed };
+    match segment.slot(geometry.index_of(page)) {
+        Some(slot) => Page::Resident { data: m.page_buffer().data(slot), oob: m.page_buffer().oob(slot) },
+        None => m.part(page, bytes),
     }
 }
 
@@ -66,13 +78,23 @@ impl Bytes {
     pub fn resident<M: SegmentStore>(&self, log: &Log, m: &M) -> Step<Result<(), CellError>> {
         let mut is_absent = false;
         for page in self.pages(log) {
-            match page_of(log, m, page) {
+            match part_of(log, m, page, self.bytes_in(log, page)) {
                 Page::Resident { .. } => {}
                 Page::Absent => is_absent = true,
                 Page::Erased | Page::Torn | Page::Failed => return Step::Done(Err(CellError::Read)),
             }
         }
         if is_absent { Step::Need(self.pages(log).collect()) } else { Step::Done(Ok(())) }
+    }
+
+    /// The bytes of a page that the range touches.
+    #[inline]
+    fn bytes_in(&self, log: &Log, page: PageAddr) -> Range<u32> {
+        let page_bytes = u64::from(log.geometry().page_bytes);
+        let first = page.0 * page_bytes;
+        let start = self.log_addr.0.saturating_sub(first);
+        let end = (self.log_addr.0 + u64::from(self.bytes)).saturating_sub(first).min(page_bytes);
+        start as u32..end as u32
     }
 
     /// The page where the range begins, and the byte in it.
@@ -90,7 +112,7 @@ impl Bytes {
         if end > log.geometry().page_bytes as usize {
             return Look::Elsewhere;
         }
-        match page_of(log, m, page) {
+        match part_of(log, m, page, start as u32..end as u32) {
             Page::Resident { data, .. } => data.get(start..end).map_or(Look::Elsewhere, Look::Whole),
             Page::Absent => Look::Absent(page),
             Page::Erased | Page::Torn | Page::Failed => Look::Elsewhere,
@@ -131,7 +153,7 @@ impl Bytes {
         let at = self.log_addr.0 + u64::from(offset);
         let start = (at % page_bytes) as usize;
         let end = (start + (self.bytes - offset) as usize).min(page_bytes as usize);
-        match page_of(log, m, PageAddr(at / page_bytes)) {
+        match part_of(log, m, PageAddr(at / page_bytes), start as u32..end as u32) {
             Page::Resident { data, .. } => data.get(start..end).unwrap_or_default(),
             _ => &[],
         }

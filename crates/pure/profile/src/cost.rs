@@ -142,6 +142,13 @@ impl Firmware {
 pub struct Host {
     /// Cores for applications and their driver.
     pub cores: Sourced<u32>,
+    /// Cores for background jobs of a store at the host, beside those of the threads. From two on the jobs that its engine hands out go
+    /// on side by side, a core each. With one they take turns with the threads, on their cores, one at a time.
+    #[serde(default = "in_turns")]
+    pub background_cores: Sourced<u32>,
+    /// What merging tables takes of the times that prices of metered work come to, in percent: 100 leaves them.
+    #[serde(default = "as_metered")]
+    pub merge_cpu_percent: Sourced<u32>,
     /// Time to build one command and put it into the queue, without the doorbell.
     pub submit_ns: Sourced<u64>,
     /// Time of one look at a completion queue that has nothing new.
@@ -152,8 +159,22 @@ pub struct Host {
     pub cpu: Cpu,
 }
 
+fn in_turns() -> Sourced<u32> {
+    let note = "background work takes turns with the threads".into();
+    Sourced { value: 1, source: Source::Default, note }
+}
+
+fn as_metered() -> Sourced<u32> {
+    let note = "not calibrated: merging costs what its metered work does".into();
+    Sourced { value: 100, source: Source::Default, note }
+}
+
 impl Host {
     pub(super) fn check(&self) -> Result<(), ProfileError> {
-        ensure((1..=1024).contains(&self.cores.value), "host.cores", "must be between 1 and 1024")
+        let rule = "must be between 1 and 1024";
+        ensure((1..=1024).contains(&self.cores.value), "host.cores", rule)?;
+        ensure((1..=1024).contains(&self.background_cores.value), "host.background_cores", rule)?;
+        let rule = "must be between 1 and 100000";
+        ensure((1..=100_000).contains(&self.merge_cpu_percent.value), "host.merge_cpu_percent", rule)
     }
 }

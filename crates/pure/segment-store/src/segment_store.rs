@@ -1,6 +1,7 @@
 //! The trait a store writes through.
 
 use crate::{Geometry, PageAddr, PageBuffer, SegmentId, SlotId};
+use std::ops::Range;
 use thiserror::Error;
 
 /// Names a submitted I/O. Tags rise; "wait for tag t" means: for it and everything submitted before it.
@@ -124,6 +125,13 @@ pub trait SegmentStore {
     fn page_buffer_mut(&mut self) -> &mut PageBuffer;
     /// A page as it is now; pages in slots are not looked up here.
     fn page(&self, at: PageAddr) -> Page<'_>;
+    /// The same for somebody who looks at those bytes of its data alone: a medium that can read less than a page brings no more for
+    /// that. If it is resident, the other bytes of data and out of band may be zeros.
+    #[inline]
+    fn part(&self, at: PageAddr, bytes: Range<u32>) -> Page<'_> {
+        let _ = bytes;
+        self.page(at)
+    }
     /// Memory of a page that has to be read first, from a byte on, where the medium has it in memory: only to be touched
     /// ([`saker_sim::Meter::touch`]), for what is there counts when the page is here.
     #[inline]

@@ -2,6 +2,7 @@
 //! are reserved only when a step is ready, seeds in a tree, digests of whole runs.
 #![forbid(unsafe_code)]
 
+pub mod busy;
 pub mod digest;
 pub mod event;
 pub mod lanes;
@@ -10,6 +11,7 @@ pub mod seed;
 pub mod server;
 pub mod time;
 
+pub use busy::{Activity, Busy, CoreBusy};
 pub use digest::Digest;
 pub use event::EventQueue;
 pub use lanes::{Class, Lanes, OVERTAKERS_MAX};

@@ -30,5 +30,5 @@ pub mod work;
 pub use lane::{Completed, Drain, Lane, Submitted, Ticket};
 pub use op::{Op, Share, SnapshotId};
 pub use outcome::{Failure, Outcome, Refusal, Stall, StallCause};
-pub use store::{BackgroundJob, Completions, Doorbells, JobId, JobKind, KvStore, Order};
+pub use store::{BackgroundJob, Completions, Doorbells, JobId, KvStore, Order};
 pub use work::{Prices, Work};

@@ -3,27 +3,19 @@
 use crate::lane::Lane;
 use crate::outcome::Refusal;
 use crate::work::Prices;
-use saker_sim::Instant;
+use saker_sim::{Activity, Instant};
 
 /// Names a background job of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct JobId(pub u32);
-
-/// What a background job is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum JobKind {
-    /// All that the store's engine has to do: collections, flushes of memtables, merges, checkpoints.
-    Maintenance,
-}
 
 /// Work that a store has to do some time, in quanta. The driver picks the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackgroundJob {
     /// Its name.
     pub id: JobId,
-    /// What it is about.
-    pub kind: JobKind,
+    /// What a core does that does a quantum of it.
+    pub activity: Activity,
 }
 
 /// In which order a modelled core and what is below it meet. Everything else the loop decides alike for all stores.
@@ -86,10 +78,31 @@ pub trait KvStore {
     /// Counters by name.
     fn stats(&self) -> Vec<(&'static str, u64)>;
 
-    /// The background job that could do a quantum now.
+    /// Cores on which its background jobs go on side by side. With one its jobs take turns with lanes, on their cores: the driver asks
+    /// [`background`](Self::background). With several each job has a core of its own: the driver asks
+    /// [`begin_jobs`](Self::begin_jobs).
+    fn background_cores(&self) -> usize {
+        1
+    }
+
+    /// The background job that could do a quantum now, of a store that does one at a time.
     fn background(&self) -> Option<BackgroundJob> {
         None
     }
+
+    /// The jobs that begin now, side by side: `visit` sees each once, and the number of its core. A quantum of each follows, and no
+    /// other is begun on that core before [`rest`](Self::rest), or before a quantum that did not work.
+    fn begin_jobs(&mut self, visit: &mut dyn FnMut(usize, BackgroundJob)) {
+        self.background().into_iter().for_each(|job| visit(0, job));
+    }
+
+    /// What a core was busy with that has just done a quantum of a job: where the store tells more than the job does.
+    fn did(&self, job: &BackgroundJob) -> Activity {
+        job.activity
+    }
+
+    /// The time of a quantum is over that worked: its effects count. For stores whose jobs go on side by side.
+    fn rest(&mut self, _: JobId) {}
 
     /// One quantum of a background job. Whether it worked: otherwise there is nothing to do before something completes or an
     /// operation comes.

@@ -6,7 +6,7 @@ use saker_device::CommandTrace;
 use saker_engine::write_gate::Stalls;
 use saker_host::{CacheStats, TransferOptions};
 use saker_link::{Rule, Traffic};
-use saker_sim::{Duration, Instant};
+use saker_sim::{Busy, Duration, Instant};
 use saker_store::Op;
 
 /// A job: operations dealt round to threads, each keeping `depth` in flight. At an [`Op::Wait`] a thread goes on when all it has
@@ -34,6 +34,10 @@ pub struct ReadPath {
     pub nand_pages: u64,
     /// Times that an operation could not go on before pages had come (HostKV).
     pub waits: u64,
+    /// Blocks that operations found in the block cache (HostKV).
+    pub block_hits: u64,
+    /// Blocks that they did not find there (HostKV); 0 without such a cache.
+    pub block_misses: u64,
     /// Reads that missed the cache and were answered by a write that the device did not have yet (sessions).
     pub pending: u64,
     /// Values that did not enter the cache: something of their key's stripe was written meanwhile (sessions).
@@ -67,6 +71,10 @@ pub struct RunResult {
     pub host_busy: Duration,
     /// Time that the host's cores were busy with background work of the store (HostKV).
     pub background_busy: Duration,
+    /// What the host's cores were busy with: those of the threads, then those for background jobs alone. None against the clock.
+    pub busy: Busy,
+    /// What the device's cores were busy with ([`saker_device::Device::busy`]). None against the clock.
+    pub device_busy: Busy,
     /// Counters of the engine at the end, jobs before included.
     pub counters: Vec<(&'static str, u64)>,
     /// Bytes that the device's cores copied (DiskKV).
@@ -106,6 +114,8 @@ impl RunResult {
             user_bytes: 0,
             host_busy: Duration::ZERO,
             background_busy: Duration::ZERO,
+            busy: Busy::default(),
+            device_busy: Busy::default(),
             counters: Vec::new(),
             copied_bytes: 0,
             layers: Layers::default(),
@@ -122,6 +132,23 @@ impl RunResult {
     /// Operations per second.
     pub fn rate(&self) -> f64 {
         if self.elapsed == Duration::ZERO { 0.0 } else { self.operations as f64 / self.elapsed.as_secs_f64() }
+    }
+
+    /// Megabytes (10^6 bytes) of keys and values written per second.
+    pub fn write_megabytes_per_s(&self) -> f64 {
+        let seconds = self.elapsed.as_secs_f64();
+        if seconds > 0.0 { self.user_bytes as f64 / 1e6 / seconds } else { 0.0 }
+    }
+
+    /// Percent of the time of so many cores that they were busy: all modelled ones of one side, the host's or the device's. Polling counts.
+    pub fn cpu_percent(&self, busy: &Busy) -> f64 {
+        busy.percent(busy.cores().len(), self.elapsed)
+    }
+
+    /// The rate of writes over the percent of the host's CPU that it took, polling included. 0 where no core is modelled.
+    pub fn write_megabytes_per_s_per_cpu_percent(&self) -> f64 {
+        let percent = self.cpu_percent(&self.busy);
+        if percent > 0.0 { self.write_megabytes_per_s() / percent } else { 0.0 }
     }
 
     /// NAND bytes programmed per byte of keys and values written.

@@ -1,5 +1,6 @@
 //! Host and device joined, in virtual time and without time. One program, so that it is linked once.
 
+mod block_reads;
 mod clocked;
 mod contract;
 mod cores;
@@ -9,6 +10,7 @@ mod dispatch;
 mod fallback;
 mod gather;
 mod groups;
+mod host_cores;
 mod host_device;
 mod host_side;
 mod iterators;

@@ -91,6 +91,8 @@ fn main() -> Result<(), CompareError> {
         skew: None,
         cache: CacheOptions::NONE,
         store_cache: None,
+        block_cache_bytes: 0,
+        changes: saker_lab::Settings::default(),
         cpus: Cpus::default(),
         seed: 1,
     };

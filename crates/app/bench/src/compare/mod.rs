@@ -7,10 +7,12 @@ mod runs;
 use crate::clock::Cpus;
 use pairs::{Pair, classes, jobs};
 use runs::Runs;
-use saker::{NamespaceConfig, NamespaceKind, profile_named};
+use saker::{NamespaceConfig, NamespaceKind};
 use saker_assembly::{Build, BuildError};
 use saker_device::{EngineKind, Settings};
 use saker_host::{CacheOptions, HostError};
+use saker_lab::Settings as Changes;
+use saker_lab::settings::SettingError;
 use saker_profile::{Profile, ProfileError};
 use saker_workload::WorkloadError;
 use saker_workload::records::RecordSet;
@@ -78,6 +80,10 @@ pub struct Plan {
     pub cache: CacheOptions,
     /// Bytes of the store's own cache, of stores that have one ([`has_cache`]).
     pub store_cache: Option<u64>,
+    /// Bytes of HostKV's cache for blocks that were read; 0: none.
+    pub block_cache_bytes: u64,
+    /// Changes of the profile, and of the stores' engines.
+    pub changes: Changes,
     /// Where threads run in `real` and `off`.
     pub cpus: Cpus,
     /// Seed of keys, values and order.
@@ -122,6 +128,9 @@ pub enum CompareError {
     /// There is no such profile.
     #[error(transparent)]
     Profile(#[from] ProfileError),
+    /// A change that cannot be made.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
     /// The device cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -165,7 +174,10 @@ const LATE_PERCENT_MAX: u64 = 1;
 /// # Errors
 /// [`CompareError`].
 pub fn compare(plan: &Plan, note: &mut dyn FnMut(&str)) -> Result<Vec<Row>, CompareError> {
-    let profile = profile_named(&plan.profile)?;
+    plan.changes.check(&plan.profile)?;
+    let engines: Vec<String> = plan.stores.iter().map(|store| store.name().to_owned()).collect();
+    plan.changes.check_engines("this comparison", &engines)?;
+    let profile = plan.changes.profile_named(&plan.profile)?;
     ensure_possible(plan, &profile)?;
     let classes = classes(plan);
     if classes.is_empty() {
@@ -227,12 +239,11 @@ pub fn has_cache(store: EngineKind) -> bool {
 /// The setting that is its size.
 const CACHE: &str = "cache_bytes";
 
-fn with_store(plan: &Plan, store: EngineKind, build: Build) -> Build {
-    let mut build = Build { cache: plan.cache, ..build.with_engine(store) };
-    if let Some(bytes) = plan.store_cache {
-        build.ask(&Settings::told(&[(CACHE, bytes)]));
-    }
-    build
+fn with_store(plan: &Plan, store: EngineKind, build: Build) -> Result<Build, CompareError> {
+    let (cache, block_cache_bytes) = (plan.cache, plan.block_cache_bytes);
+    let build = Build { cache, block_cache_bytes, ..build.with_engine(store) };
+    let own = plan.store_cache.map_or(Settings::NONE, |bytes| Settings::told(&[(CACHE, bytes)]));
+    Ok(build.asked([&own, &plan.changes.of_engine(store)?])?)
 }
 
 fn row(
@@ -243,8 +254,8 @@ fn row(
     pairs: &[Pair],
 ) -> Result<Row, CompareError> {
     let bytes = flash_bytes(pairs);
-    let block = with_store(plan, store, Build::block(profile, bytes, plan.seed)?);
-    let kv = with_store(plan, store, Build::kv(profile, bytes, plan.seed)?);
+    let block = with_store(plan, store, Build::block(profile, bytes, plan.seed)?)?;
+    let kv = with_store(plan, store, Build::kv(profile, bytes, plan.seed)?)?;
     let jobs = jobs(plan, pairs)?;
     let mut runs = Runs { timing, cpus: &plan.cpus, lag: (0, 0) };
     let host = runs.run(StoreKind::Host, &block, &jobs)?;
@@ -291,6 +302,8 @@ mod tests {
             skew: None,
             cache: CacheOptions::NONE,
             store_cache: None,
+            block_cache_bytes: 0,
+            changes: Changes::default(),
             cpus: Cpus::default(),
             seed: 1,
         }

@@ -34,6 +34,7 @@ Examples:
   saker compare --store hash_store,tree,lsm --group 4,16,64 --sizes 64B,1KiB --operations 20000
   saker compare --store tree,lsm --skew 0.99 --read-cache 1MiB --sizes 256B --operations 20000
   saker compare --profile saker-mid --threads 1,4,16 --qd 1,32 --batch 1,4,16,64 --sizes 16B --operations 20000
+  saker compare --store lsm --sizes 100B --set lsm.min_blob_size=unlimited --set profile.host.background_cores=4 --json
   saker compare --html compare.html")]
 pub struct CompareArgs {
     /// Take keys and values from FILE instead of making them; - is standard input
@@ -88,6 +89,13 @@ pub struct CompareArgs {
     /// Bytes of the store's own cache on both sides, of every --store that has cache_bytes [default: by size of the flash]
     #[arg(long, value_name = "SIZE", value_parser = cache_size)]
     pub store_cache: Option<u64>,
+    /// Bytes of HostKV's cache for blocks that it has read, LRU, beside --read-cache, which keeps pairs
+    #[arg(long, value_name = "SIZE", value_parser = cache_size)]
+    pub block_cache: Option<u64>,
+    /// Change a number of the profile or a setting of a --store, on both sides, such as profile.host.background_cores=4 or
+    /// lsm.min_blob_size=4KiB
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
     /// The seed of the workload
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,

@@ -70,6 +70,8 @@ mod tests {
             store: "tree".to_owned(),
             group: None,
             metrics: vec![metric("put_operations_per_s", rate), metric("put_latency_ns_p99", 1500.0)],
+            cpu: None,
+            stalls: None,
         };
         let run = |timing: &str, store: &str, invalid: Option<&str>| TimedRun {
             timing: timing.to_owned(),

@@ -4,12 +4,17 @@ use saker::EngineKind;
 use saker_bench::clock::Cpus;
 use saker_bench::compare::{self, Cell, Input, Plan, Row, Timing};
 use saker_host::CacheOptions;
+use saker_lab::Settings as Changes;
+use saker_lab::report::stalls;
+use saker_lab::rig::cpu;
+use saker_lab::settings::{SettingError, setting};
 use saker_workload::RecordSet;
 use saker_world::RunResult;
+use serde_json::Value;
 
 use crate::args::compare::{CompareArgs, TimingChoice};
 use crate::error::CliError;
-use crate::report::{Comparison, Metric, System, TimedRun};
+use crate::report::{ByPhase, Comparison, Metric, System, TimedRun};
 
 /// Sizes of values when neither an input nor sizes are given.
 const SIZES: [usize; 5] = [16, 64, 256, 1024, 4096];
@@ -60,15 +65,25 @@ fn plan(args: &CompareArgs, records: Option<RecordSet>) -> Result<(Plan, String)
         skew: args.skew,
         cache: CacheOptions::sized(args.read_cache.unwrap_or(0) as usize),
         store_cache: args.store_cache,
+        block_cache_bytes: args.block_cache.unwrap_or(0),
+        changes: changes(args)?,
         cpus: Cpus { host: args.host_cpus.clone(), device: args.device_cpus.clone() },
         seed: args.seed,
     };
     Ok((plan, workload))
 }
 
+fn changes(args: &CompareArgs) -> Result<Changes, CliError> {
+    let profile = args.set.iter().map(|text| setting(text)).collect::<Result<_, _>>();
+    let profile = profile.map_err(|e: SettingError| CliError::usage(e.to_string(), TODO))?;
+    Ok(Changes { profile, ..Changes::default() })
+}
+
+const TODO: &str = "change the arguments; see `saker compare --help`";
+
 /// A device that failed is no fault of the command line.
 fn not_compared(error: &compare::CompareError) -> CliError {
-    let todo = "change the arguments; see `saker compare --help`";
+    let todo = TODO;
     match error {
         compare::CompareError::Host(_) => CliError::failed(error.to_string(), todo),
         _ => CliError::usage(error.to_string(), todo),
@@ -132,6 +147,8 @@ fn timed_run(row: Row, threads: u32, qd: u32) -> TimedRun {
         store: c.store.name().into(),
         group: c.group,
         metrics: metrics(c),
+        cpu: by_phase(c, cpu),
+        stalls: by_phase(c, |r| stalls(&r.stalls)),
     };
     TimedRun {
         timing: row.timing.name().into(),
@@ -143,6 +160,23 @@ fn timed_run(row: Row, threads: u32, qd: u32) -> TimedRun {
         late_events: row.lag.map(|(_, late)| late),
         invalid: row.invalid.clone(),
         systems: row.cells.iter().map(system).collect(),
+    }
+}
+
+fn by_phase(cell: &Cell, of: impl Fn(&RunResult) -> Option<Value>) -> Option<ByPhase> {
+    let (put, get) = (of(&cell.put), of(&cell.get));
+    (put.is_some() || get.is_some()).then_some(ByPhase { put, get })
+}
+
+/// Percent of the cores' time, of those that are modelled.
+fn add_percents(r: &RunResult, add: &mut dyn FnMut(&str, f64)) {
+    for (name, busy) in [("host_cpu_percent", &r.busy), ("device_cpu_percent", &r.device_busy)] {
+        if !busy.cores().is_empty() {
+            add(name, r.cpu_percent(busy));
+        }
+    }
+    if r.user_bytes > 0 && !r.busy.cores().is_empty() {
+        add("megabytes_per_s_per_host_cpu_percent", r.write_megabytes_per_s_per_cpu_percent());
     }
 }
 
@@ -159,9 +193,14 @@ fn metrics(cell: &Cell) -> Vec<Metric> {
         add("link_bytes_per_operation", per_op(r.link_bytes));
         add("nand_pages_programmed", r.nand_pages as f64);
         add("errors", r.errors as f64);
+        add_percents(r, &mut add);
         match phase {
             "put" => add("write_amplification", r.write_amplification()),
-            _ => add("cache_hit_ratio", r.cache.hits as f64 / r.operations.max(1) as f64),
+            _ => {
+                add("cache_hit_ratio", r.cache.hits as f64 / r.operations.max(1) as f64);
+                let blocks = r.reads.block_hits + r.reads.block_misses;
+                add("block_cache_hit_ratio", r.reads.block_hits as f64 / blocks.max(1) as f64);
+            }
         }
     }
     all

@@ -222,6 +222,7 @@ pub(super) fn profile_of(args: &BenchArgs) -> Result<Profile, LabError> {
     let profile = args.set.iter().map(|text| setting(text)).collect::<Result<_, _>>()?;
     let settings = Settings { seed: Some(args.seed), profile, ..Settings::default() };
     settings.check(args.profile_name())?;
+    settings.check_engines("YCSB in virtual time", &[])?;
     Ok(settings.profile_named(args.profile_name())?)
 }
 

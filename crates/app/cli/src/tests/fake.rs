@@ -249,6 +249,8 @@ impl Fake {
             store: store.clone(),
             group: None,
             metrics,
+            cpu: None,
+            stalls: None,
         };
         let run = TimedRun {
             store: store.clone(),

@@ -113,14 +113,14 @@ fn cells(
         if panel.engine == EngineKind::TREE {
             build.ask(&Settings::told(&[("write_buffer_size", buffer)]));
         }
-        build
+        cx.asked(build)
     };
-    let block = tuned(Build::block(&profile, bytes, cx.seed)?);
+    let block = tuned(Build::block(&profile, bytes, cx.seed)?)?;
     let host =
         rig::complete(run_virtual(StoreKind::Host, &block, std::slice::from_ref(&job))?.remove(0), "HostKV")?;
     for io_cores in &plan.io_cores {
         profile.set("firmware.io_cores", &io_cores.to_string())?;
-        let kv = tuned(Build::kv(&profile, bytes, cx.seed)?);
+        let kv = tuned(Build::kv(&profile, bytes, cx.seed)?)?;
         for batch in panel.batches {
             let disk = run_virtual(StoreKind::Sessions { batch: *batch }, &kv, std::slice::from_ref(&job))?
                 .remove(0);

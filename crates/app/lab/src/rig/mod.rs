@@ -1,5 +1,6 @@
 //! What experiments run on: one device, one host, jobs, and what is measured of them.
 
+mod cpu;
 mod metrics;
 mod serial;
 mod stores;
@@ -8,6 +9,7 @@ use crate::error::LabError;
 use saker_host::TransferOptions;
 use saker_world::{Job, Op, RunResult};
 
+pub use cpu::{add_cpu, cpu};
 pub use metrics::add_metrics;
 pub use serial::{DEPTH, Serial, Took, connect, queue};
 pub use stores::{Cell, Stored, stores};

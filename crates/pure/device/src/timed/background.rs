@@ -1,15 +1,14 @@
 //! Background work of the namespaces: recovery, garbage collection, checkpoints, in quanta on the cores. A namespace's workers
-//! ([`super::crew`]) do its jobs side by side.
+//! ([`saker_engine::crew`]) do its jobs side by side.
 
 use super::cores::Work;
-use super::crew::Crew;
 use super::{Event, Id, Stage, Timed};
 use crate::device::Device;
 use crate::execute::kv_status;
 use crate::immediate::QUANTA_WHILE_HELD;
-use saker_engine::{Background, Job, Progress};
+use saker_engine::{Background, Crew, Job, Progress};
 use saker_segment_store::Step;
-use saker_sim::{Class, CpuMeter, Duration};
+use saker_sim::{Activity, Class, CpuMeter, Duration};
 
 impl Device<Timed> {
     /// The jobs of a namespace's background work that its workers do now.
@@ -63,9 +62,18 @@ impl Device<Timed> {
         }
     }
 
+    /// A worker's quantum on a core, and what that was for.
+    pub(super) fn work(&mut self, n: usize, worker: usize) -> (Activity, (Duration, bool)) {
+        let job = self.tempo.crews[n].job(worker);
+        let (length, has_end) = self.quantum(n, worker);
+        let is_told = has_end && !self.namespaces[n].is_recovering();
+        let kind = if is_told { self.namespaces[n].did(job) } else { job.kind };
+        (kind.activity(), (length, has_end))
+    }
+
     /// One quantum of a worker of a namespace's background work, recovery included; returns how long the core is busy with it, and
     /// whether an event ends that.
-    pub(super) fn quantum(&mut self, n: usize, worker: usize) -> (Duration, bool) {
+    fn quantum(&mut self, n: usize, worker: usize) -> (Duration, bool) {
         let job = self.tempo.crews[n].job(worker);
         let mut meter = CpuMeter::new(self.tempo.costs.prices);
         let owner = self.namespaces[n].owner();

@@ -1,7 +1,7 @@
 //! The modelled cores that execute commands and background work.
 
 use saker_profile::Dispatch;
-use saker_sim::{Class, Duration, Instant, Lanes};
+use saker_sim::{Activity, Busy, Class, Duration, Instant, Lanes};
 
 /// Work for a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,13 +42,15 @@ struct Core {
 #[derive(Clone, Debug, Default)]
 struct Pool {
     cores: Vec<Core>,
+    /// Where its first core stands among all.
+    first: usize,
     waiting: Lanes<Work>,
 }
 
 impl Pool {
-    fn new(count: u32) -> Self {
+    fn new(first: u32, count: u32) -> Self {
         let idle = Core { busy_until: Instant::ZERO, has_end: false };
-        Self { cores: vec![idle; count as usize], waiting: Lanes::default() }
+        Self { cores: vec![idle; count as usize], first: first as usize, waiting: Lanes::default() }
     }
 
     /// A core that is free, and work for it.
@@ -82,6 +84,8 @@ pub struct Cores {
     chosen: (usize, usize),
     /// The instant for which a wake-up is scheduled.
     wake: Option<Instant>,
+    /// Of the pools' cores in their order.
+    busy: Busy,
 }
 
 impl Cores {
@@ -89,11 +93,12 @@ impl Cores {
     pub fn new(count: u32, background: u32, dispatch: Dispatch) -> Self {
         let count = count.max(1);
         let mut pools = match dispatch {
-            Dispatch::Shared => vec![Pool::new(count)],
-            Dispatch::RoundRobin | Dispatch::ByKey => vec![Pool::new(1); count as usize],
+            Dispatch::Shared => vec![Pool::new(0, count)],
+            Dispatch::RoundRobin | Dispatch::ByKey => (0..count).map(|n| Pool::new(n, 1)).collect(),
         };
-        pools.push(Pool::new(background));
-        Self { pools, waiting: 0, chosen: (0, 0), wake: None }
+        pools.push(Pool::new(count, background));
+        let busy = Busy::of_cores((count + background) as usize);
+        Self { pools, waiting: 0, chosen: (0, 0), wake: None, busy }
     }
 
     /// Whether all commands wait in one place: lanes decide nothing then.
@@ -136,9 +141,15 @@ impl Cores {
     }
 
     /// The core chosen by [`Cores::take`] is busy for that long. `has_end`: an event comes then, and looks at the cores.
-    pub fn occupy(&mut self, now: Instant, length: Duration, has_end: bool) {
+    pub fn occupy(&mut self, now: Instant, length: Duration, has_end: bool, activity: Activity) {
         let (pool, core) = self.chosen;
         self.pools[pool].cores[core] = Core { busy_until: now + length, has_end };
+        self.busy.add(self.pools[pool].first + core, activity, length);
+    }
+
+    /// What each core was busy with: those for commands, then those for background work alone.
+    pub fn busy(&self) -> &Busy {
+        &self.busy
     }
 
     /// When waiting work should be looked at again, if nobody has been told yet.
@@ -176,13 +187,13 @@ mod tests {
     fn background_work_waits_for_commands_unless_it_has_a_core() {
         let mut cores = two_works(0);
         assert_eq!(cores.take(at(0)), Some(Work::Command(7)));
-        cores.occupy(at(0), Duration::from_nanos(50), false);
+        cores.occupy(at(0), Duration::from_nanos(50), false, Activity::Foreground);
         assert_eq!((cores.take(at(0)), cores.wake_at()), (None, Some(at(50))));
         let mut cores = two_works(1);
         assert_eq!(cores.take(at(0)), Some(Work::Command(7)));
-        cores.occupy(at(0), Duration::from_nanos(50), false);
+        cores.occupy(at(0), Duration::from_nanos(50), false, Activity::Foreground);
         assert_eq!(cores.take(at(0)), Some(Work::background(0, 0)));
-        cores.occupy(at(0), Duration::from_nanos(20), false);
+        cores.occupy(at(0), Duration::from_nanos(20), false, Activity::Foreground);
         cores.enqueue(Work::background(0, 0), 0);
         assert_eq!((cores.take(at(0)), cores.wake_at()), (None, Some(at(20))));
         assert_eq!(cores.take(at(20)), Some(Work::background(0, 0)));
@@ -193,9 +204,9 @@ mod tests {
         let mut cores = Cores::new(2, 0, Dispatch::ByKey);
         (0..3).for_each(|n| cores.enqueue(Work::Command(n), u64::from(n / 2)));
         assert_eq!(cores.take(at(0)), Some(Work::Command(0)));
-        cores.occupy(at(0), Duration::from_nanos(50), false);
+        cores.occupy(at(0), Duration::from_nanos(50), false, Activity::Foreground);
         assert_eq!(cores.take(at(0)), Some(Work::Command(2)), "the next of the other core");
-        cores.occupy(at(0), Duration::from_nanos(10), false);
+        cores.occupy(at(0), Duration::from_nanos(10), false, Activity::Foreground);
         assert_eq!((cores.take(at(20)), cores.wake_at()), (None, Some(at(50))));
         assert_eq!(cores.take(at(50)), Some(Work::Command(1)));
     }
@@ -205,7 +216,7 @@ mod tests {
         let mut cores = Cores::new(1, 0, Dispatch::Shared);
         (0..2).for_each(|n| cores.enqueue(Work::Command(n), 0));
         assert_eq!(cores.take(at(0)), Some(Work::Command(0)));
-        cores.occupy(at(0), Duration::from_nanos(50), true);
+        cores.occupy(at(0), Duration::from_nanos(50), true, Activity::Foreground);
         assert_eq!((cores.take(at(0)), cores.wake_at()), (None, None));
         assert_eq!(cores.take(at(50)), Some(Work::Command(1)));
     }

@@ -7,6 +7,7 @@ use saker_sim::{Duration, EventQueue, Instant};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pipe {
     busy_until: Instant,
+    busy_total: Duration,
 }
 
 impl Pipe {
@@ -20,7 +21,13 @@ impl Pipe {
         events: &mut EventQueue<E>,
     ) {
         self.busy_until = self.busy_until.max(now) + length;
+        self.busy_total += length;
         events.push(self.busy_until + after, step);
+    }
+
+    /// How long it has served and will serve those that asked.
+    pub fn busy_total(&self) -> Duration {
+        self.busy_total
     }
 }
 
@@ -44,5 +51,6 @@ mod tests {
             order.push((at.as_nanos(), name));
         }
         assert_eq!(order, [(22, 'b'), (31, 'c'), (115, 'a')]);
+        assert_eq!(pipe.busy_total(), ns(13));
     }
 }

@@ -7,7 +7,7 @@ use crate::capabilities::{Capabilities, Unsupported};
 use crate::context::Context;
 use crate::engine::{Engine, Recover};
 use crate::groups::{Answers, GroupError};
-use crate::job::{Background, Job};
+use crate::job::{Background, Job, JobKind};
 use crate::kv::{Condition, KvError, Memory, Sink, Source, StoreStats};
 use crate::scan::{Pairs, Scan, Scanned, Snapshot};
 use crate::settings::Settings;
@@ -98,6 +98,8 @@ pub trait DynEngine: Debug + Send {
     fn jobs(&self, medium: &dyn SegmentStore, visit: &mut dyn FnMut(Job));
     /// [`Engine::background`].
     fn background(&mut self, job: Job, finished: Tag, cx: &mut DynContext<'_>) -> Step<Background>;
+    /// [`Engine::did`].
+    fn did(&self) -> JobKind;
     /// [`Engine::write_condition`].
     fn write_condition(&self) -> WriteCondition;
     /// [`Engine::let_pass`].
@@ -260,6 +262,10 @@ impl<E: Engine + Send + 'static> DynEngine for E {
 
     fn background(&mut self, job: Job, finished: Tag, cx: &mut DynContext<'_>) -> Step<Background> {
         with!(cx, cx => Engine::background(self, job, finished, cx))
+    }
+
+    fn did(&self) -> JobKind {
+        Engine::did(self)
     }
 
     fn write_condition(&self) -> WriteCondition {

@@ -9,6 +9,7 @@ use saker_segment_store::{
     SegmentView, SlotId, Tag,
 };
 use saker_sim::{Meter, Unit};
+use std::ops::Range;
 
 /// A medium that may be changed.
 pub struct Lent<'a>(pub &'a mut dyn SegmentStore);
@@ -27,6 +28,9 @@ macro_rules! looks {
         }
         fn page(&self, at: PageAddr) -> Page<'_> {
             self.0.page(at)
+        }
+        fn part(&self, at: PageAddr, bytes: Range<u32>) -> Page<'_> {
+            self.0.part(at, bytes)
         }
         fn ahead(&self, at: PageAddr, offset: u32) -> Option<&[u8]> {
             self.0.ahead(at, offset)

@@ -9,7 +9,7 @@ use crate::engine::{Engine, Recover};
 use crate::groups::{Answers, GroupError, GroupSource, Groups};
 use crate::hints::Hints;
 use crate::inspect::Inspect;
-use crate::job::{Background, Job};
+use crate::job::{Background, Job, JobKind};
 use crate::kv::{Condition, KvError, Memory, Sink, Source, StoreStats};
 use crate::list::List;
 use crate::scan::{Pairs, Scan, Scanned, Scans, Snapshot};
@@ -113,6 +113,10 @@ impl Engine for Outside {
         cx: &mut Context<'_, M, W>,
     ) -> Step<Background> {
         self.0.background(job, finished, &mut lent(cx))
+    }
+
+    fn did(&self) -> JobKind {
+        self.0.did()
     }
 
     fn write_condition(&self) -> WriteCondition {

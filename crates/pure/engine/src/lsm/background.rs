@@ -3,7 +3,7 @@
 use super::{LsmStore, policy};
 use crate::ordered::background::Piece;
 use crate::ordered::structure::Manifests;
-use saker_engine_api::Background;
+use saker_engine_api::{Background, JobKind};
 use saker_segment_store::{SegmentStore, Step, Tag};
 use saker_sim::Meter;
 
@@ -33,6 +33,16 @@ impl LsmStore {
             7 if !first => self.collect_step(m, w),
             8 if self.gc.is_none() && self.is_pressed(m) => self.collect_tables(m, w),
             _ => Step::Done(Ok(Background::Idle)),
+        }
+    }
+
+    /// What a piece is for.
+    pub(super) fn kind_of(&self, n: u32) -> JobKind {
+        match self.turned(n) {
+            FLUSH => JobKind::Flush,
+            COMPACTION => JobKind::Compaction,
+            1 | 2 | 5 | 7 | 8 => JobKind::Collection,
+            _ => JobKind::Rest,
         }
     }
 

@@ -14,8 +14,9 @@
 use super::LsmStore;
 use super::table::Table;
 use crate::ordered::key::Entry;
-use saker_log::page_of;
+use saker_log::part_of;
 use saker_segment_store::{Page, PageAddr, SegmentStore};
+use std::ops::Range;
 
 /// Whose an entry is: above the 32 bits of a stamp that say where in it the value begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,24 +75,33 @@ impl LsmStore {
         let left = e.addr.value_bytes_inside().saturating_sub(offset);
         let bytes = match self.holder(e) {
             Some(Holder::Memtable(value)) => value.get(offset as usize..).unwrap_or_default(),
-            Some(Holder::Table(table)) => self.bytes_of(table, e.stamp as u32 + offset, m),
+            Some(Holder::Table(table)) => {
+                let begin = (e.stamp as u32).saturating_add(offset);
+                self.bytes_of(table, begin..begin.saturating_add(left), m)
+            }
             None => &[],
         };
         bytes.get(..left as usize).unwrap_or(bytes)
     }
 
-    /// The bytes of a table from one on to the end of its page; none if that is not here.
-    pub(super) fn bytes_of<'a, M: SegmentStore>(&'a self, table: &'a Table, at: u32, m: &'a M) -> &'a [u8] {
+    /// The bytes of a table in a range, as far as they lie in one page; none if that is not here.
+    pub(super) fn bytes_of<'a, M: SegmentStore>(
+        &'a self,
+        table: &'a Table,
+        range: Range<u32>,
+        m: &'a M,
+    ) -> &'a [u8] {
         let page_bytes = self.log.geometry().page_bytes;
-        let page = (at / page_bytes) as usize;
+        let (page, start) = ((range.start / page_bytes) as usize, range.start % page_bytes);
+        let end = start.saturating_add(range.end.saturating_sub(range.start)).min(page_bytes);
         let data = match table.pinned.get(page) {
             Some(bytes) => bytes.as_slice(),
-            None => match table.pages.get(page).map(|page| page_of(&self.log, m, *page)) {
+            None => match table.pages.get(page).map(|page| part_of(&self.log, m, *page, start..end)) {
                 Some(Page::Resident { data, .. }) => data,
                 _ => &[],
             },
         };
-        data.get((at % page_bytes) as usize..).unwrap_or_default()
+        data.get(start as usize..end as usize).unwrap_or_default()
     }
 
     /// Copies bytes of a table from one on; `None` unless all are here.
@@ -104,7 +114,7 @@ impl LsmStore {
     ) -> Option<()> {
         let (mut at, mut rest) = (at, out);
         while !rest.is_empty() {
-            let here = self.bytes_of(table, at, m);
+            let here = self.bytes_of(table, at..at.saturating_add(rest.len() as u32), m);
             let n = here.len().min(rest.len());
             let (to, left) = std::mem::take(&mut rest).split_at_mut_checked(n)?;
             to.copy_from_slice(here.get(..n).filter(|here| !here.is_empty())?);

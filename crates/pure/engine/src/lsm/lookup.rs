@@ -16,13 +16,14 @@ use super::inside::Whose;
 use super::levels::LEVELS;
 use super::pairs::{LONG_HEAD, Pairs, open_long};
 use super::table::Table;
-use crate::ordered::block::{Block, block_bytes};
+use crate::ordered::block::{self, BLOCK_BYTES, Block};
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::sum::Sum;
 use saker_engine_api::KvError;
-use saker_log::page_of;
+use saker_log::part_of;
 use saker_segment_store::{CellError, Page, Reads, SegmentStore, Step, ready};
 use saker_sim::{Meter, Unit};
+use std::ops::Range;
 
 /// A block as it is now.
 pub(super) enum Seen<'a> {
@@ -105,7 +106,7 @@ impl LsmStore {
                 Seen::Absent => return Step::Need(std::mem::take(looked)),
                 Seen::Bad(e) => return Step::Done(Err(e)),
             };
-            w.work(Unit::ChecksumByte, block.checked_bytes(block_bytes(self.log.geometry().page_bytes)));
+            w.work(Unit::ChecksumByte, block.checked_bytes(self.log.geometry().page_bytes.min(BLOCK_BYTES)));
             w.work(Unit::Compare, 7);
             if let Some(e) = block.get(block.lower_bound(key, version)) {
                 return Step::Done(Ok((e.key == *key).then_some(e)));
@@ -127,8 +128,7 @@ impl LsmStore {
     }
 
     pub(super) fn blocks_per_page(&self) -> usize {
-        let page_bytes = self.log.geometry().page_bytes;
-        (page_bytes / block_bytes(page_bytes)) as usize
+        block::blocks_per_page(self.log.geometry().page_bytes) as usize
     }
 
     /// A block of a table.
@@ -137,28 +137,29 @@ impl LsmStore {
             return self.packed_block(table, n, span, m);
         }
         let (page, part) = (n / self.blocks_per_page(), n % self.blocks_per_page());
-        let data = match self.table_page(table, page, m) {
+        let span = block::span(self.log.geometry().page_bytes, part as u32);
+        let data = match self.table_page(table, page, span.clone(), m) {
             Ok(data) => data,
             Err(seen) => return seen,
         };
-        let bytes = block_bytes(self.log.geometry().page_bytes) as usize;
-        let block = data.get(part * bytes..(part + 1) * bytes);
+        let block = data.get(span.start as usize..span.end as usize);
         match block.and_then(|block| Block::open(block, table.id, n as u32)) {
             Some(block) => Seen::Here(DataBlock::Entries(block)),
             None => Seen::Bad(KvError::Corrupt),
         }
     }
 
-    /// The bytes of a table's page.
+    /// The bytes of a table's page, of which those in a range are looked at.
     fn table_page<'a, M: SegmentStore>(
         &'a self,
         table: &'a Table,
         n: usize,
+        bytes: Range<u32>,
         m: &'a M,
     ) -> Result<&'a [u8], Seen<'a>> {
         match table.pinned.get(n) {
             Some(bytes) => Ok(bytes.as_slice()),
-            None => match table.pages.get(n).map(|page| page_of(&self.log, m, *page)) {
+            None => match table.pages.get(n).map(|page| part_of(&self.log, m, *page, bytes)) {
                 Some(Page::Resident { data, .. }) => Ok(data),
                 Some(Page::Absent) => Err(Seen::Absent),
                 _ => Err(Seen::Bad(CellError::Read.into())),
@@ -178,7 +179,9 @@ impl LsmStore {
         let (first, last) = (start / page_bytes, end.saturating_sub(1) / page_bytes);
         let mut is_absent = false;
         for page in first..=last {
-            match self.table_page(table, page as usize, m) {
+            let begin = page * page_bytes;
+            let looked = start.saturating_sub(begin)..(end - begin).min(page_bytes);
+            match self.table_page(table, page as usize, looked, m) {
                 Ok(_) => {}
                 Err(Seen::Absent) => is_absent = true,
                 Err(seen) => return seen,
@@ -189,7 +192,7 @@ impl LsmStore {
         }
         // A long pair may end where its page does.
         let pairs = || {
-            let bytes = self.bytes_of(table, start, m);
+            let bytes = self.bytes_of(table, start..end, m);
             Pairs::open(bytes, table.id, n as u32, start).map(DataBlock::Pairs)
         };
         let block = if first == last { pairs() } else { None };
@@ -210,8 +213,7 @@ impl LsmStore {
         let (e, checksum, whole) = open_long(&head, table.id, n as u32, start)?;
         let (mut sum, mut at) = (Sum::new(), 4);
         while at < whole {
-            let here = self.bytes_of(table, start + at, m);
-            let here = here.get(..(whole - at) as usize).unwrap_or(here);
+            let here = self.bytes_of(table, start + at..start + whole, m);
             if here.is_empty() {
                 return None;
             }

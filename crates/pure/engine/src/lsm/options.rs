@@ -93,14 +93,14 @@ impl LsmConfig {
 }
 
 /// Bytes of a block unless told otherwise, as RocksDB's.
-pub const OWN_BLOCK_BYTES: u32 = block::BLOCK_BYTES_MAX;
+pub const OWN_BLOCK_BYTES: u32 = block::BLOCK_BYTES;
 
 impl LsmConfig {
     /// How blocks lie in tables. Where neither values nor the length of blocks were asked for, tables are as they always were.
     pub fn layout(&self, page_bytes: u32) -> Layout {
         match (self.min_blob_size, self.block_size) {
             (0, None) => Layout::Slots,
-            (_, asked) => Layout::Packed(asked.unwrap_or(block::block_bytes(page_bytes)).min(page_bytes)),
+            (_, asked) => Layout::Packed(asked.unwrap_or(OWN_BLOCK_BYTES).min(page_bytes)),
         }
     }
 }

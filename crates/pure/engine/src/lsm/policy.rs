@@ -6,7 +6,7 @@ use super::levels::{LEVELS, Levels};
 use super::options::LsmConfig;
 use super::table::{Layout, Table};
 use super::write_controller::needed_bytes;
-use crate::ordered::block::block_bytes;
+use crate::ordered::block::blocks_per_page;
 use crate::ordered::key::Key;
 use std::ops::Range;
 use std::sync::Arc;
@@ -244,8 +244,7 @@ pub(super) fn blocks_of_full(config: &LsmConfig, page_bytes: u64) -> usize {
     if config.layout(page_bytes as u32) != Layout::Slots {
         return config.target_file_pages as usize;
     }
-    let in_page = page_bytes / u64::from(block_bytes(page_bytes as u32));
-    config.target_file_pages as usize * in_page as usize
+    config.target_file_pages as usize * blocks_per_page(page_bytes as u32) as usize
 }
 
 fn blocks(tables: &[Arc<Table>]) -> usize {

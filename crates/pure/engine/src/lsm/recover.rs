@@ -13,11 +13,12 @@
 use super::LsmStore;
 use super::parse::{Chunk, contradiction, decode_chunk};
 use super::table::{Layout, Table};
-use crate::ordered::block::{self, Kind as BlockKind, block_bytes};
+use crate::ordered::block::{self, Kind as BlockKind};
 use crate::ordered::refs;
 use saker_log::recover::{Damage, Progress};
 use saker_log::{Segment, SegmentState, page_of};
 use saker_segment_store::{Page, PageAddr, Reads, SegmentStore, Step, Stream};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Tables with their level, the next one last.
@@ -109,8 +110,8 @@ fn read_meta(
     (page_bytes, segments): (u32, u32),
     is_packed: bool,
 ) -> Option<()> {
-    let size = block_bytes(page_bytes) as usize;
-    let blocks = pages.iter().flat_map(|page| page.chunks(size));
+    let spans = || (0..block::blocks_per_page(page_bytes)).map(|n| block::span(page_bytes, n));
+    let blocks = pages.iter().flat_map(|page| spans().filter_map(|span| part(page, span)));
     let mut meta = Vec::new();
     for (n, bytes) in blocks.enumerate() {
         if meta.len() == table.meta_bytes as usize {
@@ -123,7 +124,11 @@ fn read_meta(
     let fits = if is_packed {
         table.index.starts_within(table.pages.len() as u64 * u64::from(page_bytes))
     } else {
-        table.index.len() <= table.pages.len() * (page_bytes as usize / size)
+        table.index.len() <= table.pages.len() * block::blocks_per_page(page_bytes) as usize
     };
     fits.then_some(())
+}
+
+fn part(page: &[u8], Range { start, end }: Range<u32>) -> Option<&[u8]> {
+    page.get(start as usize..end as usize)
 }

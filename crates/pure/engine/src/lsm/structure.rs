@@ -11,7 +11,7 @@ use crate::ordered::structure::{
     Buffers, Chores, Collected, Configured, Content, Found, Manifests, Rebuild, Room, Search, Structure,
     Tuned, Turn, Versions, Write,
 };
-use saker_engine_api::{Job, KvError, Settings, Snapshot, WriteCondition};
+use saker_engine_api::{Job, JobKind, KvError, Settings, Snapshot, WriteCondition};
 use saker_log::recover::{Damage, Progress};
 use saker_segment_store::{PageAddr, Reads, SegmentId, SegmentStore, Step, Tag, ready};
 use saker_sim::{Digest, Meter};
@@ -279,6 +279,10 @@ impl Chores for Lsm {
         w: &mut W,
     ) -> Piece {
         store.piece(n, finished, m, w)
+    }
+
+    fn kind_of(store: &LsmStore, n: u32) -> JobKind {
+        store.kind_of(n)
     }
 
     fn jobs<M: SegmentStore>(store: &LsmStore, m: &M, visit: &mut dyn FnMut(Job)) {

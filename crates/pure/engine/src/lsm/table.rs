@@ -16,7 +16,7 @@ use saker_segment_store::PageAddr;
 /// How blocks lie in tables. All tables of a store have one layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// All blocks are as long as each other, a whole number of them in a page, and entries have places only.
+    /// Blocks have places in pages ([`crate::ordered::block::span`]), and entries have places only.
     Slots,
     /// Blocks follow each other and have lengths of their own ([`super::pairs`]): about so many bytes.
     Packed(u32),

@@ -22,6 +22,7 @@ impl<S: Structure> Store<S> {
             return Step::Done(Background::Idle);
         }
         if self.begin_anew(m) {
+            self.upkeep.did = Some(JobKind::Rest);
             return Step::Done(Background::Worked);
         }
         let waits = match self.first_of(Self::own_or_structures, finished, m, w) {
@@ -115,8 +116,10 @@ impl<S: Structure> Store<S> {
         // Who asked for pages goes on first: others would ask for theirs, and so send these away.
         let asked = self.asked.take();
         for piece in asked.into_iter().chain(0..=S::PIECES) {
+            let kind = S::kind_of(self, piece);
             match piece_of(self, piece, finished, m, w) {
                 Step::Done(Ok(Background::Worked)) => {
+                    self.upkeep.did = Some(kind);
                     self.upkeep.worked();
                     self.reveal.rests_since = None;
                     return Step::Done(Background::Worked);

@@ -27,13 +27,14 @@
 use super::key::{Entry, Key};
 use super::sum::Sum;
 use saker_segment_store::header::crc32c;
+use std::ops::Range;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// Bytes before the content.
 pub const HEAD: usize = 24;
-/// Longest block in bytes; a page holds several if it is longer.
-pub const BLOCK_BYTES_MAX: u32 = 4096;
+/// Bytes of a block; a page holds several if it is longer.
+pub const BLOCK_BYTES: u32 = 4096;
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +49,22 @@ pub enum Kind {
     Long = 4,
 }
 
-/// Length of a block on pages of that size.
-pub fn block_bytes(page_bytes: u32) -> u32 {
-    if page_bytes.is_multiple_of(BLOCK_BYTES_MAX) { BLOCK_BYTES_MAX } else { page_bytes }
+/// Blocks of a page of so many bytes. The last one ends with the page: over a block namespace it is shorter than the others by the
+/// out-of-band bytes, and each block is in one block of the namespace.
+pub fn blocks_per_page(page_bytes: u32) -> u32 {
+    (page_bytes.saturating_add(BLOCK_BYTES / 2) / BLOCK_BYTES).max(1)
+}
+
+/// Where in its page the block of that number there begins and ends.
+pub fn span(page_bytes: u32, n: u32) -> Range<u32> {
+    let start = n.saturating_mul(BLOCK_BYTES);
+    if n + 1 >= blocks_per_page(page_bytes) { start..page_bytes } else { start..start + BLOCK_BYTES }
+}
+
+/// Bytes of the block that begins behind so many bytes of a page.
+pub fn bytes_at(page_bytes: u32, start: u32) -> u32 {
+    let span = span(page_bytes, start / BLOCK_BYTES);
+    span.end.saturating_sub(span.start)
 }
 
 /// Writes a block: head, content, zeros.
@@ -216,6 +230,17 @@ mod tests {
             addr: RecordAddr::new(8 * version, 32, 1),
             stamp: version,
         }
+    }
+
+    #[test]
+    fn blocks_of_a_page_are_behind_each_other_and_end_with_it() {
+        let blocks = |page| (0..blocks_per_page(page)).map(|n| span(page, n)).collect::<Vec<_>>();
+        assert_eq!(blocks(8192), [0..4096, 4096..8192]);
+        assert_eq!(blocks(16320), [0..4096, 4096..8192, 8192..12288, 12288..16320], "less out-of-band bytes");
+        for page in [512, 4032, 5000] {
+            assert_eq!((blocks_per_page(page), span(page, 0)), (1, 0..page));
+        }
+        assert_eq!((bytes_at(16320, 8192), bytes_at(16320, 12288), bytes_at(512, 0)), (4096, 4032, 512));
     }
 
     #[test]

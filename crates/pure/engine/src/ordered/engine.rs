@@ -9,8 +9,8 @@ use super::memtable::Position;
 use super::reserve::DELETES_LEAVE;
 use super::structure::{Content, Structure, Write};
 use saker_engine_api::{
-    Background, Capabilities, Capability, Condition, Context, Engine, Hints, Inspect, Job, KvError, Memory,
-    Put, Settings, Sink, Source, StoreStats, Unsupported, Version, WriteCondition,
+    Background, Capabilities, Capability, Condition, Context, Engine, Hints, Inspect, Job, JobKind, KvError,
+    Memory, Put, Settings, Sink, Source, StoreStats, Unsupported, Version, WriteCondition,
 };
 use saker_log::append::Reserve;
 use saker_log::{LogAddr, LogStats, Segment};
@@ -181,6 +181,10 @@ impl<S: Structure> Engine for Store<S> {
             return self.quantum(finished, cx.medium, cx.meter);
         }
         self.quantum_beside(job, finished, cx.medium, cx.meter)
+    }
+
+    fn did(&self) -> JobKind {
+        self.upkeep.did.unwrap_or(JobKind::Upkeep)
     }
 
     fn write_condition(&self) -> WriteCondition {

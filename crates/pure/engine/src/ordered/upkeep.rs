@@ -1,6 +1,6 @@
 //! How background work stands, as far as writes must know it.
 
-use saker_engine_api::KvError;
+use saker_engine_api::{JobKind, KvError};
 
 /// Where background work stands. What it says holds until the next quantum, or until something happens that it tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +29,8 @@ enum First {
 pub struct Upkeep {
     state: State,
     turn: First,
+    /// What the last piece that worked was for.
+    pub(super) did: Option<JobKind>,
 }
 
 impl Upkeep {

@@ -11,7 +11,7 @@ use crate::ordered::structure::{
     Buffers, Chores, Collected, Configured, Content, Found, Manifests, Rebuild, Room, Search, Structure,
     Tuned, Turn, Versions, Write,
 };
-use saker_engine_api::{KvError, Settings, Snapshot};
+use saker_engine_api::{JobKind, KvError, Settings, Snapshot};
 use saker_segment_store::{PageAddr, SegmentId, SegmentStore, Step, Tag, ready};
 use saker_sim::{Digest, Meter};
 use std::collections::VecDeque;
@@ -237,6 +237,14 @@ impl Chores for CowTree {
         w: &mut W,
     ) -> Piece {
         store.piece(n, finished, m, w)
+    }
+
+    fn kind_of(_: &TreeStore, n: u32) -> JobKind {
+        match n {
+            1 | 2 | 5 | 6 => JobKind::Collection,
+            3 => JobKind::Flush,
+            _ => JobKind::Rest,
+        }
     }
 
     fn has_work(&self) -> bool {

@@ -9,6 +9,7 @@
 mod background;
 mod batch;
 mod blocks;
+mod full;
 mod held;
 mod op;
 mod open;
@@ -23,17 +24,18 @@ mod work;
 pub use blocks::{BlockDone, BlockQueue};
 pub use op::{Answer, Batch, Op, Outcome, Ticket};
 pub use queue_pair::KvBlockQueue;
-pub use segments::{BlockSegments, HOST_PAGE_BYTES, SegmentStats};
+pub use segments::{BlockCacheStats, BlockSegments, HOST_PAGE_BYTES, SegmentStats, Whose};
 pub use settings::SettingRefused;
 pub use work::Work;
 
+use background::Workers;
 use batch::packed;
 use parked::Parked;
 use saker_engine::{AnyEngine, Condition, Context, Engine, Hints, Inspect, StoreStats, Version};
 use saker_log::LogStats;
 use saker_nvme::Key;
-use saker_segment_store::{PageAddr, SegmentStore, Step};
-use saker_sim::Meter;
+use saker_segment_store::{Reads, SegmentStore, Step};
+use saker_sim::{Meter, Unit};
 use scan::Taken;
 use settings::Asked;
 use std::collections::VecDeque;
@@ -49,11 +51,11 @@ pub struct HostKv {
     medium: BlockSegments,
     cache: Option<ReadCache>,
     snapshots: Taken,
+    /// Scans that have ended.
+    scans_ended: u64,
     parked: VecDeque<Parked>,
     next_ticket: u64,
-    /// Pages the background work waits for.
-    background_pages: Vec<PageAddr>,
-    background_idle: bool,
+    workers: Workers,
     /// Times that an operation had to wait for pages.
     waits: u64,
     turns: Turns,
@@ -110,6 +112,11 @@ impl HostKv {
         self.waits
     }
 
+    /// What the block cache did; zeros without one.
+    pub fn block_cache_stats(&self) -> BlockCacheStats {
+        self.medium.block_cache_stats()
+    }
+
     /// Block commands so far.
     pub fn medium_stats(&self) -> SegmentStats {
         self.medium.stats()
@@ -147,8 +154,9 @@ impl HostKv {
         loop {
             match self.run(&mut parked, w) {
                 Some(outcome) => return Ok(outcome),
-                // Its tokens are there already.
+                // Its tokens are there already, or its pages are.
                 None if self.has_turn_at_once(&mut parked) => {}
+                None if self.goes_on(&parked) => {}
                 None => break,
             }
         }
@@ -173,13 +181,12 @@ impl HostKv {
         if !any && self.parked.is_empty() {
             return false;
         }
-        self.background_idle &= !any;
+        self.workers.is_idle &= !any;
         self.look_at_turns();
         self.turns.begin_round();
         for _ in 0..self.parked.len() {
             let Some(mut parked) = self.parked.pop_front() else { break };
-            let ready = parked.turn != Turn::Waits && self.medium.all_here(&parked.pages);
-            match if ready { self.run(&mut parked, w) } else { None } {
+            match self.run_if_ready(&mut parked, w) {
                 Some(outcome) => {
                     any = true;
                     done(parked.ticket, outcome);
@@ -189,6 +196,24 @@ impl HostKv {
         }
         self.look_at_turns();
         any
+    }
+
+    /// It is tried if it may go on, and again while what it needs is here already.
+    fn run_if_ready<W: Meter>(&mut self, parked: &mut Parked, w: &mut W) -> Option<Outcome> {
+        if parked.turn == Turn::Waits || self.is_still_full(parked) || !self.medium.all_here(&parked.pages) {
+            return None;
+        }
+        loop {
+            let outcome = self.run(parked, w);
+            if outcome.is_some() || !self.goes_on(parked) {
+                return outcome;
+            }
+        }
+    }
+
+    /// Whether it has just asked for pages all of which were at hand.
+    fn goes_on(&self, parked: &Parked) -> bool {
+        parked.asked && self.medium.all_here(&parked.pages)
     }
 
     /// What a read finds in the cache. What is there is what the store has: only completed operations change either.
@@ -215,6 +240,8 @@ impl HostKv {
 
     /// Executes an operation once. `None`: it must wait.
     fn run<W: Meter>(&mut self, parked: &mut Parked, w: &mut W) -> Option<Outcome> {
+        parked.asked = false;
+        parked.full.tried();
         if parked.turn != Turn::Has {
             return self.execute(parked, w);
         }
@@ -247,6 +274,7 @@ impl HostKv {
             Op::Flush => return self.run_flush(parked),
         };
         match step {
+            Step::Done(outcome) if outcome.is_err() && self.waits_for_scans(parked, &outcome) => None,
             Step::Done(outcome) => {
                 self.medium.release_pages(&parked.pages);
                 self.note_admitted(&parked.op, &outcome);
@@ -254,9 +282,7 @@ impl HostKv {
                 Some(outcome)
             }
             Step::Need(pages) => {
-                self.waits += 1;
-                self.medium.bring_instead(&pages, &parked.pages);
-                parked.pages = pages;
+                self.need(parked, pages, w);
                 None
             }
             // It goes on holding its pages: it is to try again.
@@ -265,6 +291,16 @@ impl HostKv {
                 None
             }
         }
+    }
+
+    /// It needs pages. What is found in the block cache costs a look under a lock each, as in RocksDB's.
+    fn need<W: Meter>(&mut self, parked: &mut Parked, pages: Reads, w: &mut W) {
+        let whose = if matches!(parked.op, Op::Scan { .. }) { Whose::Scan } else { Whose::Operation };
+        let hits = self.medium.bring_instead(&pages, &parked.pages, whose);
+        w.work(Unit::Probe, hits);
+        w.work(Unit::Lock, hits);
+        self.waits += u64::from(!self.medium.all_here(&pages));
+        (parked.pages, parked.asked) = (pages, true);
     }
 
     #[cold]

@@ -1,6 +1,8 @@
 //! How a store at the host begins: new, or recovered from what is on its medium.
 
+use super::background::Workers;
 use super::scan::Taken;
+use super::segments::Whose;
 use super::settings::Asked;
 use super::turns::Turns;
 use super::{BlockSegments, HostKv};
@@ -41,7 +43,7 @@ impl HostKv {
                 Step::Done(Ok(Progress::More)) => {}
                 Step::Done(Err(damage)) => return Err(damage),
                 Step::Need(pages) => {
-                    medium.bring(&pages);
+                    medium.bring(&pages, Whose::Background);
                     while !medium.all_here(&pages) {
                         medium.queue_mut().ring();
                         wait();
@@ -91,8 +93,7 @@ impl HostKv {
     pub fn with_engine(store: AnyEngine, medium: BlockSegments) -> Self {
         let has_workers = store.capabilities().has(Capability::Workers);
         assert!(!has_workers, "an engine with threads of its own takes no part in a store that never waits");
-        let (parked, background_pages) = (VecDeque::new(), Vec::new());
-        let (next_ticket, background_idle, waits) = (0, true, 0);
+        let (parked, next_ticket, waits) = (VecDeque::new(), 0, 0);
         let snapshots = Taken::default();
         let asked = Asked { kind: store.kind(), settings: Settings::NONE };
         Self {
@@ -101,10 +102,10 @@ impl HostKv {
             medium,
             cache: None,
             snapshots,
+            scans_ended: 0,
             parked,
             next_ticket,
-            background_pages,
-            background_idle,
+            workers: Workers::new(1),
             waits,
             turns: Turns::default(),
         }

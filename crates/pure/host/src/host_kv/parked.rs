@@ -1,5 +1,6 @@
 //! Operations that wait.
 
+use super::full::Full;
 use super::scan::Scanning;
 use super::turns::Turn;
 use super::{HostKv, Op, Ticket};
@@ -10,6 +11,8 @@ pub(super) struct Parked {
     pub ticket: Ticket,
     pub op: Op,
     pub pages: Vec<PageAddr>,
+    /// The last try asked for them.
+    pub asked: bool,
     /// A Flush: the tag that must have finished, and then that of its sync.
     pub after: Option<Tag>,
     pub synced: Option<Tag>,
@@ -18,6 +21,8 @@ pub(super) struct Parked {
     /// How far a scan is.
     pub scanning: Option<Box<Scanning>>,
     pub turn: Turn,
+    /// A write that found no room.
+    pub full: Full,
     /// The period without writes in which it was counted last.
     pub counted: u32,
 }
@@ -30,11 +35,13 @@ impl Parked {
             ticket,
             op,
             pages: Vec::new(),
+            asked: false,
             after,
             synced,
             failed,
             scanning: None,
             turn: Turn::None,
+            full: Full::default(),
             counted: 0,
         }
     }

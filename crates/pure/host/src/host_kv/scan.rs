@@ -98,6 +98,7 @@ impl HostKv {
     /// A scan is over.
     pub(super) fn end_scan(&mut self, scanning: &Scanning) {
         self.store.release(scanning.snapshot);
+        self.scans_ended += 1;
     }
 }
 

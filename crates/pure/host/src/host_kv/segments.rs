@@ -15,17 +15,24 @@
     )
 )]
 
+mod block_cache;
 mod erases;
+mod parts;
 mod store;
 mod survey;
 
 use super::blocks::BlockQueue;
-use super::held::HeldPages;
+use super::held::{HeldPages, Parts, Reading};
+use block_cache::BlockCache;
 use erases::{Erase, Erases};
 use saker_segment_store::{
     CellError, Completion, Geometry, Io, PageAddr, PageBuffer, SegmentId, SegmentView, SlotId, Tag,
 };
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+pub use block_cache::BlockCacheStats;
+pub use parts::Whose;
 
 /// Bytes of a page on the device, unless other pages are asked for.
 pub const HOST_PAGE_BYTES: u32 = 16 << 10;
@@ -68,7 +75,9 @@ enum Request {
     Cover,
     Read {
         at: PageAddr,
-        reader: u64,
+        reading: Reading,
+        /// Into the block cache.
+        fills: bool,
     },
 }
 
@@ -85,6 +94,9 @@ pub struct BlockSegments {
     /// Pages programmed in each segment since it was allocated or found.
     written: Vec<u32>,
     pages: HeldPages,
+    /// Parts of pages that were looked at and are not here.
+    looked: RefCell<Vec<(PageAddr, Parts)>>,
+    cache: BlockCache,
     on_way: BTreeMap<u64, Request>,
     /// Pages whose program has not completed, and where their bytes are.
     programmed: BTreeMap<PageAddr, SlotId>,
@@ -109,13 +121,15 @@ impl BlockSegments {
 
     fn over(queue: Box<dyn BlockQueue>, segment_bytes: u64, page_bytes: u32) -> Self {
         let page_bytes = page_bytes.max(queue.block_bytes());
+        let page_blocks = page_bytes / queue.block_bytes();
+        let part_bytes = page_blocks.div_ceil(Parts::MAX) * queue.block_bytes();
         let segment_pages = (segment_bytes / u64::from(page_bytes)).max(4) as u32;
         let pages = queue.blocks() * u64::from(queue.block_bytes()) / u64::from(page_bytes);
         let segments = (pages / u64::from(segment_pages)) as u32;
         let geometry =
             Geometry { page_bytes: page_bytes - OOB_BYTES, oob_bytes: OOB_BYTES, segment_pages, segments };
         Self {
-            page_blocks: page_bytes / queue.block_bytes(),
+            page_blocks,
             queue,
             geometry,
             page_buffer: PageBuffer::heap(SLOTS, geometry.page_bytes, OOB_BYTES),
@@ -123,7 +137,9 @@ impl BlockSegments {
             found: Vec::new(),
             torn: BTreeSet::new(),
             written: vec![0; segments as usize],
-            pages: HeldPages::default(),
+            pages: HeldPages::new(page_bytes as usize, part_bytes as usize),
+            looked: RefCell::default(),
+            cache: BlockCache::default(),
             on_way: BTreeMap::new(),
             programmed: BTreeMap::new(),
             backlog: VecDeque::new(),
@@ -161,29 +177,9 @@ impl BlockSegments {
         }
     }
 
-    /// Asks for pages and holds them until they are released.
-    pub fn bring(&mut self, pages: &[PageAddr]) {
-        for at in pages {
-            let Some(reader) = self.pages.hold(*at) else { continue };
-            let Some(slot) = self.programmed.get(at) else {
-                self.start(Request::Read { at: *at, reader });
-                continue;
-            };
-            // A Read could overtake the Write, and would show zeros after the slot is given back.
-            let page_buffer = &self.page_buffer;
-            self.pages.renew(*at..=*at, || bytes_of(page_buffer, *slot));
-        }
-    }
-
-    /// The same, and lets go of those that were held before: what is asked for again is not read again.
-    pub fn bring_instead(&mut self, pages: &[PageAddr], before: &[PageAddr]) {
-        self.bring(pages);
-        self.release_pages(before);
-    }
-
     /// Whether all of these pages are here.
     pub fn all_here(&self, pages: &[PageAddr]) -> bool {
-        pages.iter().all(|at| self.pages.get(*at).is_some())
+        pages.iter().all(|at| self.pages.is_here(*at))
     }
 
     /// Lets go of pages.
@@ -227,8 +223,9 @@ impl BlockSegments {
             let Some(request) = self.on_way.remove(&done.ticket) else { continue };
             let ok = done.status.is_success();
             match request {
-                Request::Read { at, reader } => {
-                    self.pages.arrive(at, reader, done.data.filter(|_| ok).ok_or(CellError::Read));
+                Request::Read { at, reading, fills } => {
+                    let found = done.data.filter(|_| ok).ok_or(CellError::Read);
+                    self.read_ended(at, reading, fills, found);
                 }
                 Request::Program { tag, at, slot } => {
                     self.programmed.remove(&at);
@@ -292,7 +289,10 @@ impl BlockSegments {
     fn submit(&mut self, request: Request) -> bool {
         let blocks = u64::from(self.page_blocks);
         let ticket = match request {
-            Request::Read { at, .. } => self.queue.read(at.0 * blocks, self.page_blocks),
+            Request::Read { at, reading, .. } => {
+                let (first, count) = self.blocks_of(reading.parts);
+                self.queue.read(at.0 * blocks + u64::from(first), count)
+            }
             Request::Program { at, slot, .. } => {
                 self.queue.write(at.0 * blocks, bytes_of(&self.page_buffer, slot)).ok()
             }
@@ -311,6 +311,14 @@ impl BlockSegments {
         }
         self.on_way.insert(ticket, request);
         true
+    }
+
+    /// The blocks of a page that parts are: the first, and how many.
+    fn blocks_of(&self, parts: Parts) -> (u32, u32) {
+        let part_blocks = self.page_blocks.div_ceil(Parts::MAX);
+        let (first, count) = parts.bounds();
+        let first = first * part_blocks;
+        (first, (count * part_blocks).min(self.page_blocks - first))
     }
 
     fn tag(&mut self) -> Tag {

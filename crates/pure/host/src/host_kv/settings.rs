@@ -73,7 +73,7 @@ impl HostKv {
         let changed = self.store.retune(&asked, &self.medium);
         changed.map_err(|Unsupported(_)| SettingRefused::Unsupported(engine))?;
         self.asked.settings = asked;
-        self.background_idle = false;
+        self.workers.is_idle = false;
         // What waited for its turn may have it now.
         self.look_at_turns();
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::{Driver, Ended, State};
 use crate::measured::Measured;
-use saker_sim::{Duration, Instant};
+use saker_sim::{Activity, Duration, Instant};
 use saker_store::{Completed, Completions, Lane as _, Outcome};
 
 impl<S: Measured> Driver<S> {
@@ -76,22 +76,26 @@ impl<S: Measured> Driver<S> {
         }
         let spent = self.spent_by_store(0, at);
         if ended.is_empty() {
-            self.debt = spent;
+            self.spend_idle(spent, at);
         } else {
-            let share = Duration::from_nanos(spent.as_nanos().div_ceil(ended.len() as u64));
+            let share = spent.shared_by(ended.len() as u64);
             ended.drain(..).for_each(|taken| self.complete(taken, at, share));
         }
         self.ended = ended;
     }
 
-    /// What waited has ended; its lane's core is busy with it for that long.
-    fn complete(&mut self, taken: Ended, at: Instant, share: Duration) {
+    /// What waited has ended; its lane's core is busy with it for that long, partly with completions.
+    fn complete(&mut self, taken: Ended, at: Instant, (share, completions): (Duration, Duration)) {
+        self.polled(taken.lane, at);
         let core = &mut self.cores[taken.lane];
         if core.state == State::Waiting {
             core.state = State::Ready;
         }
+        core.late += core.busy.max(at).since(at);
         core.busy = core.busy.max(at) + share;
         let to = core.busy;
+        self.result.busy.add(taken.lane, Activity::Completions, completions);
+        self.result.busy.add(taken.lane, Activity::Foreground, share - completions);
         self.note(taken, to);
     }
 

@@ -6,6 +6,7 @@
 //! below. At one time lanes go first, by their numbers, then background work.
 
 mod ahead;
+mod charge;
 mod completions;
 #[cfg(test)]
 mod tests;
@@ -14,11 +15,12 @@ mod worker;
 use crate::measured::Measured;
 use crate::result::{Job, RunResult};
 use ahead::prefetch_hints;
+use charge::Spent;
 use saker_assembly::Build;
 use saker_host::{HostError, ProtocolError};
-use saker_sim::{Digest, Duration, Instant};
-use saker_store::{Doorbells, Drain, Lane, Op, Order, Prices, Share, Submitted};
-use worker::Worker;
+use saker_sim::{Busy, Digest, Duration, Instant};
+use saker_store::{Completions, Doorbells, Drain, Lane, Op, Order, Prices, Share, Submitted};
+use worker::Workers;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -36,6 +38,8 @@ enum State {
 struct Core {
     /// It is busy until then.
     busy: Instant,
+    /// By how much its thread was late for completions so far, because the core did other things for the store.
+    late: Duration,
     state: State,
     /// The lane's next operation in the job.
     next: usize,
@@ -46,6 +50,12 @@ struct Core {
 }
 
 impl Core {
+    /// That of the lane of that number.
+    fn new(lane: usize) -> Self {
+        let (busy, late) = (Instant::ZERO, Duration::ZERO);
+        Self { busy, late, state: State::Ready, next: lane, in_flight: 0, started: Vec::new() }
+    }
+
     fn start(&mut self, slot: u32, at: Instant) {
         let slot = slot as usize;
         if slot >= self.started.len() {
@@ -74,11 +84,11 @@ pub(crate) struct Driver<S: Measured> {
     prices: Prices,
     depth: usize,
     interval: Duration,
-    worker: Worker,
+    workers: Workers,
     /// The doorbell of all lanes is on its way: when it rings.
     doorbell: Option<Instant>,
     /// Work on behalf of nobody in particular; the next core to act pays.
-    debt: Duration,
+    debt: Spent,
     /// Lanes that are not over.
     open: usize,
     /// Tickets on their way.
@@ -99,19 +109,18 @@ impl<S: Measured> Driver<S> {
         let threads = like.threads.max(1);
         let lanes = (0..threads).map(|_| store.open_lane()).collect::<Result<Vec<_>, _>>();
         let lanes = lanes.map_err(|_| HostError::from(ProtocolError::Queues))?;
-        let core =
-            |n| Core { busy: Instant::ZERO, state: State::Ready, next: n, in_flight: 0, started: Vec::new() };
+        let workers = Workers::new(store.background_cores());
         Ok(Self {
             order: store.order(),
             prices: store.prices(),
             store,
             lanes,
-            cores: (0..threads).map(core).collect(),
+            cores: (0..threads).map(Core::new).collect(),
             depth: usize::from(like.depth.max(1)),
             interval: build.interval,
-            worker: Worker::Idle,
+            workers,
             doorbell: None,
-            debt: Duration::ZERO,
+            debt: Spent::default(),
             open: 0,
             in_flight: 0,
             ended: Vec::new(),
@@ -125,6 +134,7 @@ impl<S: Measured> Driver<S> {
     pub fn run(&mut self, job: &Job) -> RunResult {
         self.begin(job);
         while self.step(&job.operations) {}
+        self.dismiss();
         self.store.settle();
         if job.flush {
             self.flush();
@@ -136,10 +146,12 @@ impl<S: Measured> Driver<S> {
     fn begin(&mut self, job: &Job) {
         let begun = self.store.now();
         for (n, core) in self.cores.iter_mut().enumerate() {
-            (core.busy, core.state, core.next, core.in_flight) = (begun, State::Ready, n, 0);
+            (core.busy, core.late, core.state) = (begun, Duration::ZERO, State::Ready);
+            (core.next, core.in_flight) = (n, 0);
         }
         (self.open, self.in_flight) = (self.cores.len(), 0);
-        (self.begun, self.result, self.worker) = (begun, RunResult::new(), Worker::Idle);
+        (self.begun, self.result) = (begun, RunResult::new());
+        self.result.busy = Busy::of_cores(self.cores.len() + self.workers.own_cores());
         self.store.begin(&mut self.lanes, job);
     }
 
@@ -156,9 +168,7 @@ impl<S: Measured> Driver<S> {
                 // Nothing else is on its way.
                 is_open = !matches!(lane.poll(now, |_| ()), Ok(Some(())));
             }
-            if let Some(job) = self.store.background() {
-                self.store.quantum(job.id, now);
-            }
+            self.quanta_at_once(now);
         }
         self.store.flushed();
         self.result.elapsed += self.store.now().since(begun);
@@ -180,17 +190,28 @@ impl<S: Measured> Driver<S> {
         let first = cores.map(|(n, core)| (core.busy, n)).min();
         let work = self.work_at();
         let lane_at = first.map_or(Instant::FAR, |(at, _)| at);
-        let work_at = work.unwrap_or(Instant::FAR);
+        let work_at = work.map_or(Instant::FAR, |(at, _)| at);
         if let Some(at) = self.below(lane_at.min(work_at)) {
             self.completed(at);
         } else if let Some((at, n)) = first.filter(|_| lane_at <= work_at) {
             self.act(n, at, operations);
-        } else if work.is_some() {
-            self.work(work_at);
-        } else {
+        } else if let Some((at, worker)) = work {
+            self.work(at, worker);
+        } else if !self.ends_at_last() {
             return false;
         }
         self.open > 0 || self.in_flight > 0
+    }
+
+    /// Nothing happens any more. What is held back is tried once more, for background work may have found that it can do nothing.
+    /// Whether that ended anything.
+    fn ends_at_last(&mut self) -> bool {
+        if self.in_flight == 0 || self.order.completions != Completions::Shared {
+            return false;
+        }
+        let (before, at) = (self.in_flight, self.cores.iter().map(|core| core.busy).max());
+        self.take_everybodys(at.map_or(self.store.now(), |at| at.max(self.store.now())));
+        self.in_flight < before
     }
 
     /// What happens below the lanes before `until`, up to where something completes: until then no lane changes. When it did.
@@ -241,7 +262,7 @@ impl<S: Measured> Driver<S> {
         };
         if must_wait {
             self.cores[n].state = State::Waiting;
-        } else if let Some(job) = self.worker.has_waited_enough() {
+        } else if let Some(job) = self.workers.has_waited_enough() {
             self.quantum(job, n, at);
         } else if *operation == Op::Wait {
             self.cores[n].next += self.cores.len();
@@ -283,7 +304,7 @@ impl<S: Measured> Driver<S> {
         share.skip(taken as usize);
         prefetch_hints(share);
         let end = self.spend(n, at);
-        self.worker.was_overtaken();
+        self.workers.was_overtaken();
         if let Some(failed) = failed {
             self.note(Ended { lane: n, started: at, operations: 1, failed }, end);
         }
@@ -315,35 +336,5 @@ impl<S: Measured> Driver<S> {
     fn close(&mut self, n: usize) {
         self.cores[n].state = State::Over;
         self.open -= 1;
-    }
-
-    /// The lane's core is busy with what was spent since the last time; returns when it is through with it.
-    fn spend(&mut self, n: usize, at: Instant) -> Instant {
-        let work = match self.order.doorbells {
-            Doorbells::OfStore => self.spent_by_store(n, at),
-            Doorbells::OfLane { .. } => {
-                let work = self.lanes[n].work();
-                if work.rings {
-                    self.cores[n].state = State::Ringing;
-                }
-                let work = self.prices.of(&work);
-                self.result.host_busy += work;
-                work
-            }
-        };
-        let core = &mut self.cores[n];
-        core.busy = core.busy.max(at) + work;
-        core.busy
-    }
-
-    /// The same where a core does the work of a store that lanes share: what nobody paid for so far, too. One doorbell rings for
-    /// what was submitted together, when the core has got there.
-    fn spent_by_store(&mut self, n: usize, at: Instant) -> Duration {
-        let work = self.lanes[n].work();
-        let spent = self.prices.of(&work) + std::mem::take(&mut self.debt);
-        if work.rings {
-            self.doorbell.get_or_insert(at + spent);
-        }
-        spent
     }
 }

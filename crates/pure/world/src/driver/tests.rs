@@ -6,10 +6,10 @@ use crate::result::{Job, RunResult};
 use saker_assembly::Build;
 use saker_host::TransferOptions;
 use saker_profile::Profile;
-use saker_sim::{Duration, Instant, OVERTAKERS_MAX};
+use saker_sim::{Activity, Duration, Instant, OVERTAKERS_MAX};
 use saker_store::{
-    BackgroundJob, Completed, Completions, Doorbells, JobId, JobKind, KvStore, Lane, Op, Order, Outcome,
-    Prices, Refusal, Share, Stall, StallCause, Submitted, Ticket, Work,
+    BackgroundJob, Completed, Completions, Doorbells, JobId, KvStore, Lane, Op, Order, Outcome, Prices,
+    Refusal, Share, Stall, StallCause, Submitted, Ticket, Work,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -107,7 +107,7 @@ impl KvStore for Fixed {
 
     fn background(&self) -> Option<BackgroundJob> {
         let is_due = self.inside.borrow().quanta_left > 0;
-        is_due.then_some(BackgroundJob { id: JobId(3), kind: JobKind::Maintenance })
+        is_due.then_some(BackgroundJob { id: JobId(3), activity: Activity::Maintenance })
     }
 
     fn quantum(&mut self, job: JobId, _: Instant) -> bool {

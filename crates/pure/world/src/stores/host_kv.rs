@@ -1,92 +1,34 @@
 //! HostKV in virtual time: the store is at the host, over a block namespace. Lanes share it; each has a core, and the store has no
 //! modelled lock.
 
+pub use super::host_medium::{block_depth, connect};
 pub use super::host_ops::{capabilities, operation, outcome};
 use super::{Counters, prices};
 use crate::joined::{Below as _, Clocked};
 use crate::measured::Measured;
 use crate::result::{Job, ReadPath, RunResult};
-use saker_assembly::{Build, port};
-use saker_device::{Attachment, NamespaceKind};
-use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{self, Answer, BlockSegments, HostKv, KvBlockQueue, Work as Metered};
-use saker_host::{CacheStats, ConnectOptions, Connection, Driver, HostError, ProtocolError};
-use saker_sim::{CpuMeter, CpuPrices, Instant, earliest};
+use saker_assembly::Build;
+use saker_engine::{Job as EngineJob, JobKind};
+use saker_host::host_kv::{self, Answer, BlockCacheStats, HostKv, Work as Metered};
+use saker_host::{CacheStats, Driver as _, HostError};
+use saker_sim::{Activity, CpuMeter, CpuPrices, Duration, Instant, earliest};
 use saker_store::{
-    BackgroundJob, Completed, Completions, Doorbells, Drain, JobId, JobKind, KvStore, Lane, Order, Outcome,
-    Prices, Refusal, Share, Submitted, Ticket, Work,
+    BackgroundJob, Completed, Completions, Doorbells, Drain, JobId, KvStore, Lane, Order, Outcome, Prices,
+    Refusal, Share, Submitted, Ticket, Work,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-/// Block commands HostKV keeps in flight at least.
-const BLOCK_DEPTH_MIN: usize = 128;
-const BLOCK_DEPTH_MAX: usize = 2048;
-/// Bytes of an extent, where a namespace has room for so many.
-const EXTENT_BYTES: u64 = 8 << 20;
-const EXTENTS_MIN: u64 = 24;
-/// No extent is shorter: a device that is smaller still has fewer.
-const EXTENT_BYTES_MIN: u64 = 128 << 10;
-
-/// Bytes of an extent of a namespace with so many bytes: what is collected, and a log needs some of them at once.
-fn extent_bytes(namespace_bytes: u64) -> u64 {
-    let mut bytes = EXTENT_BYTES;
-    while bytes > EXTENT_BYTES_MIN && namespace_bytes / bytes < EXTENTS_MIN {
-        bytes /= 2;
-    }
-    bytes
-}
-
-/// All that the store's engine has to do.
-const MAINTENANCE: BackgroundJob = BackgroundJob { id: JobId(0), kind: JobKind::Maintenance };
-
-/// Block commands HostKV keeps in flight for a job: no fewer than the operations its threads may wait for.
-pub fn block_depth(job: &Job) -> u16 {
-    let operations = job.threads.max(1).saturating_mul(usize::from(job.depth.max(1)));
-    operations.clamp(BLOCK_DEPTH_MIN, BLOCK_DEPTH_MAX) as u16
-}
-
-/// A new HostKV over block namespace 1 of a device that is attached to `host`.
-///
-/// # Errors
-/// [`HostError`] if it cannot be connected to, or has no such namespace.
-pub fn connect(
-    build: &Build,
-    host: &Attachment,
-    depth: u16,
-    driver: &mut impl Driver,
-) -> Result<HostKv, HostError> {
-    let mut connection = Connection::connect(port(host), driver, ConnectOptions::default())?;
-    let mut medium = medium_of(&mut connection, build, depth, driver)?;
-    medium.take_empty();
-    Ok(HostKv::over_tuned(build.engine, &build.host_engine(), medium).with_cache(build.cache))
-}
-
-/// Block namespace 1 as a medium, whatever is in it.
-///
-/// # Errors
-/// [`HostError`] if there is no such namespace.
-pub(crate) fn medium_of(
-    connection: &mut Connection,
-    build: &Build,
-    depth: u16,
-    driver: &mut impl Driver,
-) -> Result<BlockSegments, HostError> {
-    let options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
-    let queue = connection.create_kv_queue(driver, 1, options)?;
-    let NamespaceKind::Block { block_bytes, blocks } = build.config.namespaces[0].kind else {
-        return Err(ProtocolError::Queues.into());
-    };
-    let extent_bytes = extent_bytes(blocks * u64::from(block_bytes));
-    let blocks = KvBlockQueue::new(queue, block_bytes, blocks).with_vwc(connection.controller().vwc);
-    Ok(BlockSegments::with_pages(blocks, extent_bytes, build.host_page_bytes))
-}
+/// All that the store's engine has to do, by one worker.
+const MAINTENANCE: BackgroundJob = BackgroundJob { id: JobId(0), activity: Activity::Maintenance };
 
 /// What lanes share.
 struct Shared {
     store: HostKv,
     meter: CpuMeter,
+    /// Metered time beside the meter's, at other prices.
+    priced: Duration,
     /// Whose operation it is: the lane, and its ticket's slot there.
     flights: BTreeMap<host_kv::Ticket, (usize, u32)>,
     over: VecDeque<(host_kv::Ticket, host_kv::Outcome)>,
@@ -121,6 +63,8 @@ pub struct HostStore {
     below: Clocked,
     shared: Rc<RefCell<Shared>>,
     lanes_max: usize,
+    background_cores: usize,
+    merge_cpu_percent: u64,
     prices: Prices,
     page_bytes: u32,
     before: Counters,
@@ -145,9 +89,11 @@ impl HostStore {
         let depth = block_depth(job);
         let host = build.attach(1, depth);
         let mut below = Clocked(build.timed(host.clone()));
-        let store = connect(build, &host, depth, &mut below)?;
+        let background_cores = build.profile.host.background_cores.get();
+        let store = connect(build, &host, depth, &mut below)?.with_workers(background_cores);
         let shared = Shared {
             store,
+            priced: Duration::ZERO,
             meter: CpuMeter::new(CpuPrices::from_picos(build.profile.host.cpu.picos())),
             flights: BTreeMap::new(),
             over: VecDeque::new(),
@@ -159,6 +105,8 @@ impl HostStore {
             below,
             shared: Rc::new(RefCell::new(shared)),
             lanes_max: job.threads.max(1),
+            background_cores: background_cores as usize,
+            merge_cpu_percent: build.profile.host.merge_cpu_percent.get().into(),
             prices: prices(build),
             page_bytes: build.shape.geometry.page_bytes,
             before: Counters::default(),
@@ -176,7 +124,8 @@ impl HostStore {
         let nand_pages = self.below.0.stats().flash.pages_read;
         let store = &self.shared.borrow().store;
         let (commands, waits) = (store.medium_stats().reads, store.waits());
-        ReadPath { commands, nand_pages, waits, ..ReadPath::default() }
+        let BlockCacheStats { hits: block_hits, misses: block_misses } = store.block_cache_stats();
+        ReadPath { commands, nand_pages, waits, block_hits, block_misses, ..ReadPath::default() }
     }
 
     fn counters(&mut self) -> Counters {
@@ -228,14 +177,51 @@ impl KvStore for HostStore {
         self.shared.borrow().store.counters()
     }
 
+    fn background_cores(&self) -> usize {
+        self.background_cores
+    }
+
     fn background(&self) -> Option<BackgroundJob> {
         self.shared.borrow().store.has_background().then_some(MAINTENANCE)
     }
 
+    fn begin_jobs(&mut self, visit: &mut dyn FnMut(usize, BackgroundJob)) {
+        if self.background_cores == 1 {
+            return self.background().into_iter().for_each(|job| visit(0, job));
+        }
+        let mut begun = |worker: usize, job: EngineJob| {
+            let id = JobId(worker as u32);
+            visit(worker, BackgroundJob { id, activity: job.kind.activity() });
+        };
+        self.shared.borrow_mut().store.begin_jobs(&mut begun);
+    }
+
     fn quantum(&mut self, job: JobId, now: Instant) -> bool {
-        let Shared { store, meter, .. } = &mut *self.shared.borrow_mut();
+        let Shared { store, meter, priced, .. } = &mut *self.shared.borrow_mut();
         store.set_now(now);
-        job == MAINTENANCE.id && store.quantum(Metered::Counted(meter))
+        let worker = job.0 as usize;
+        let is_priced = self.merge_cpu_percent != 100;
+        if is_priced {
+            *priced += meter.take();
+        }
+        let worked = match self.background_cores {
+            1 => job == MAINTENANCE.id && store.quantum(Metered::Counted(meter)),
+            _ => store.quantum_of(worker, Metered::Counted(meter)),
+        };
+        if is_priced && store.did(worker) == JobKind::Compaction {
+            *priced += Duration::from_nanos(meter.take().as_nanos() * self.merge_cpu_percent / 100);
+        }
+        worked
+    }
+
+    fn did(&self, job: &BackgroundJob) -> Activity {
+        self.shared.borrow().store.did(job.id.0 as usize).activity()
+    }
+
+    fn rest(&mut self, job: JobId) {
+        if self.background_cores > 1 {
+            self.shared.borrow_mut().store.rest(job.0 as usize);
+        }
     }
 
     fn now(&self) -> Instant {
@@ -281,7 +267,8 @@ impl Measured for HostStore {
 
     /// A core that nothing else needs did it.
     fn flushed(&mut self) {
-        self.shared.borrow_mut().meter.take();
+        let shared = &mut *self.shared.borrow_mut();
+        (_, shared.priced) = (shared.meter.take(), Duration::ZERO);
     }
 
     fn finish(&mut self, _: &mut [HostLane], result: &mut RunResult) {
@@ -291,6 +278,8 @@ impl Measured for HostStore {
             commands: reads.commands - before.commands,
             nand_pages: reads.nand_pages - before.nand_pages,
             waits: reads.waits - before.waits,
+            block_hits: reads.block_hits - before.block_hits,
+            block_misses: reads.block_misses - before.block_misses,
             ..reads
         };
         result.traces = self.below.0.take_traces();
@@ -356,10 +345,10 @@ impl Lane for HostLane {
     }
 
     fn work(&mut self) -> Work {
-        let Shared { store, meter, completions, commands_seen, .. } = &mut *self.shared.borrow_mut();
+        let Shared { store, meter, priced, completions, commands_seen, .. } = &mut *self.shared.borrow_mut();
         let commands = store.medium_stats().commands();
         Work {
-            cpu: meter.take(),
+            cpu: std::mem::take(priced) + meter.take(),
             commands: commands - std::mem::replace(commands_seen, commands),
             completions: std::mem::take(completions),
             rings: store.queue().unrung() > 0,

@@ -4,6 +4,7 @@ pub mod batch;
 pub mod disk;
 pub mod groups;
 pub mod host_kv;
+mod host_medium;
 mod host_ops;
 pub mod sessions;
 #[cfg(test)]
@@ -23,7 +24,7 @@ use saker_device::{Device, Timed};
 use saker_engine::write_gate::Stalls;
 use saker_host::HostError;
 use saker_link::Traffic;
-use saker_sim::Duration;
+use saker_sim::{Busy, Duration};
 use saker_store::{Op, Prices};
 
 /// A store, and how it is used.
@@ -124,6 +125,7 @@ pub(crate) struct Counters {
     pub copied_bytes: u64,
     pub layers: Layers,
     pub stalls: Stalls,
+    pub busy: Busy,
 }
 
 impl Counters {
@@ -143,6 +145,7 @@ impl Counters {
                 .map(|n| n.stalls)
                 .find(|stalls| !stalls.is_empty())
                 .unwrap_or_default(),
+            busy: device.busy(),
         }
     }
 
@@ -153,6 +156,7 @@ impl Counters {
         result.nand_pages = self.pages - before.pages;
         result.nand_bytes = result.nand_pages * u64::from(page_bytes);
         result.stalls = self.stalls.since(&before.stalls);
+        result.device_busy = self.busy.since(&before.busy);
     }
 
     /// The same for what stores in the device count.

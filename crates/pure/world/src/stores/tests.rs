@@ -2,7 +2,7 @@
 
 mod rows;
 
-use super::host_kv::{block_depth, medium_of};
+use super::host_medium::{block_depth, medium_of};
 use super::{DiskStore, HostStore};
 use crate::joined::Clocked;
 use crate::result::Job;

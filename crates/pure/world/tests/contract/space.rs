@@ -14,6 +14,7 @@ use saker_profile::Profile;
 use saker_segment_store::Geometry;
 use saker_sim::{Rng, Seed};
 use saker_store::{Failure, KvStore, Op, SnapshotId};
+use saker_testing::tier;
 use saker_world::Job;
 use saker_world::stores::{DiskStore, HostStore};
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,21 +76,25 @@ fn disk_asked(kind: Kind, asked: &[(&'static str, u64)]) -> DiskStore<saker_worl
     DiskStore::timed(&build, &[job()], None).expect("connects")
 }
 
+const HOST_GEOMETRY: Geometry = Geometry { page_bytes: 4096, oob_bytes: 96, segment_pages: 32, segments: 96 };
+
 fn host(kind: Kind) -> HostStore {
     host_asked(kind, &[])
 }
 
 fn host_asked(kind: Kind, asked: &[(&'static str, u64)]) -> HostStore {
-    let geometry = Geometry { page_bytes: 4096, oob_bytes: 96, segment_pages: 32, segments: 96 };
-    let mut build = build(kind, geometry, AT_HOST, true);
+    let mut build = build(kind, HOST_GEOMETRY, AT_HOST, true);
     build.ask(&Settings::told(asked));
     HostStore::timed(&build, &job()).expect("connects")
 }
 
+/// The place of 4096 among the words of `min_blob_size`.
+const SOME_APART: u64 = 9;
+
 /// A full store has the same room, and deletes make as much, when its jobs go on side by side.
 #[test]
 fn jobs_side_by_side_on_a_full_store() {
-    for min_blob_size in [0, 9, 14] {
+    for min_blob_size in [0, SOME_APART, 14] {
         let kind = (EngineKind::LSM, min_blob_size);
         let disk = || {
             let geometry = Geometry { page_bytes: 2048, oob_bytes: 96, segment_pages: 32, segments: 48 };
@@ -100,6 +105,16 @@ fn jobs_side_by_side_on_a_full_store() {
         };
         keeps("disk", kind, batches_until_full(disk(), IN_DEVICE));
         keeps("disk", kind, snapshot_while_collected(disk(), IN_DEVICE));
+        let host = || {
+            let mut build = build(kind, HOST_GEOMETRY, AT_HOST, true);
+            build.profile.host.background_cores.value = 4;
+            build.ask(&Settings::told(&[("compaction_threads", 3), ("max_write_buffer_number", 3)]));
+            HostStore::timed(&build, &job()).expect("connects")
+        };
+        if tier(min_blob_size == SOME_APART, true) {
+            keeps("host", kind, batches_until_full(host(), AT_HOST));
+            keeps("host", kind, snapshot_while_collected(host(), AT_HOST));
+        }
     }
 }
 

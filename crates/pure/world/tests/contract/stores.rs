@@ -92,6 +92,21 @@ fn jobs_side_by_side() {
         disk.profile.firmware.background_cores.value = 4;
         disk.ask(&side_by_side(min_blob_size));
         judge("disk", STALLS, || DiskStore::timed(&disk, &[job()], None).expect("connects"));
+        let mut host =
+            Build::block(&profile(), 256 << 20, 1).expect("large enough").with_engine(EngineKind::LSM);
+        host.profile.host.background_cores.value = 4;
+        host.ask(&side_by_side(min_blob_size));
+        judge("host", Terms { stalls: false }, || HostStore::timed(&host, &job()).expect("connects"));
+    }
+}
+
+/// An engine that hands out one job at a time has one that is busy.
+#[test]
+fn engines_with_one_job_on_several_cores() {
+    for engine in [EngineKind::HASH_STORE, EngineKind::TREE] {
+        let mut host = Build::block(&profile(), 256 << 20, 1).expect("large enough").with_engine(engine);
+        host.profile.host.background_cores.value = 3;
+        judge("host", Terms { stalls: false }, || HostStore::timed(&host, &job()).expect("connects"));
     }
 }
 

@@ -110,8 +110,12 @@ impl<S: KvStore> Subject<S> {
         self.lanes.iter_mut().for_each(Lane::ring);
         self.store.drive();
         let now = self.store.now();
-        if let Some(job) = self.store.background() {
-            self.store.quantum(job.id, now);
+        let mut begun = Vec::new();
+        self.store.begin_jobs(&mut |_, job| begun.push(job.id));
+        for job in begun {
+            if self.store.quantum(job, now) {
+                self.store.rest(job);
+            }
         }
         for n in 0..self.lanes.len() {
             if !self.lanes[n].look(now) {

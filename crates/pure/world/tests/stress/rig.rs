@@ -93,6 +93,7 @@ fn of_segments(capacitor: bool, seed: u64, kv_segments: u32, segment_pages: u32)
         traces: false,
         cache: saker_host::CacheOptions::NONE,
         host_page_bytes: saker_host::host_kv::HOST_PAGE_BYTES,
+        block_cache_bytes: 0,
         interval: saker_sim::Duration::ZERO,
         engine: EngineKind::default(),
         settings: Settings::NONE,

@@ -186,7 +186,14 @@ mod tests {
             ("put_commands_per_operation", commands),
         ];
         let metrics = metrics.map(|(name, value)| Metric { name: name.into(), value }).into();
-        System { name: name.into(), store: "hash_store".into(), group: None, metrics }
+        System {
+            name: name.into(),
+            store: "hash_store".into(),
+            group: None,
+            metrics,
+            cpu: None,
+            stalls: None,
+        }
     }
 
     fn run(values: &str) -> TimedRun {

@@ -52,9 +52,9 @@ fn points(
     let jobs = jobs(cx, plan, value_bytes)?;
     let cache = cache(cx, cache_mib, plan.cache_value_bytes_max);
     let profile = with_cores(cx.profile()?, plan.io_cores)?;
-    let build = |build: Build| Build { cache, ..build.with_engine(EngineKind::LSM) };
-    let host = on_host(build(Build::block(&profile, 1 << 30, cx.seed)?), &jobs)?;
-    let disk = on_disk(build(Build::kv(&profile, 1 << 30, cx.seed)?), &jobs)?;
+    let build = |build: Build| cx.asked(Build { cache, ..build.with_engine(EngineKind::LSM) });
+    let host = on_host(build(Build::block(&profile, 1 << 30, cx.seed)?)?, &jobs)?;
+    let disk = on_disk(build(Build::kv(&profile, 1 << 30, cx.seed)?)?, &jobs)?;
     // The filling, then for each skew reads that warm the cache, and reads that count.
     for (n, skew) in plan.skews.iter().enumerate() {
         let place =
@@ -150,10 +150,10 @@ fn traced(cx: &Context<'_>, plan: &Parameters, value_bytes: usize) -> Result<[Ru
     let mut jobs = jobs(cx, plan, value_bytes)?;
     jobs.truncate(3);
     let profile = with_cores(cx.profile()?, plan.io_cores)?;
-    let build = |build: Build| Build { traces: true, ..build.with_engine(EngineKind::LSM) };
-    let block = build(Build::block(&profile, 1 << 30, cx.seed)?);
+    let build = |build: Build| cx.asked(Build { traces: true, ..build.with_engine(EngineKind::LSM) });
+    let block = build(Build::block(&profile, 1 << 30, cx.seed)?)?;
     let mut host = on_host(block.clone(), &jobs)?;
     let mut small = on_host(Build { host_page_bytes: 4096, ..block }, &jobs)?;
-    let mut disk = on_disk(build(Build::kv(&profile, 1 << 30, cx.seed)?), &jobs)?;
+    let mut disk = on_disk(build(Build::kv(&profile, 1 << 30, cx.seed)?)?, &jobs)?;
     Ok([host.swap_remove(2), small.swap_remove(2), disk.swap_remove(2)])
 }

@@ -123,6 +123,7 @@ fn cells(cx: &Context<'_>, plan: &Parameters) -> Result<Vec<Cell>, LabError> {
                 traces: *threads == TRACED_THREADS && system != DISK_FIXED,
                 ..build.with_engine(EngineKind::LSM)
             };
+            let build = cx.asked(build)?;
             let mut results = if system == HOST { on_host(build, &jobs)? } else { on_disk(build, &jobs)? };
             let result = results.pop().expect("three jobs have three results");
             let before = results.pop().expect("three jobs have three results").counters;

@@ -27,12 +27,18 @@ fn filled(page_bytes: u32, pages: u32) -> (Table, u64) {
 #[test]
 fn a_table_fills_all_blocks_of_its_pages() {
     let in_block = |bytes: usize| (bytes - block::HEAD) / (8 + Entry::FIXED_BYTES);
-    for (page_bytes, pages, blocks, block_bytes) in
-        [(16 << 10, 1, 4, 4096), (16 << 10, 3, 12, 4096), (4096, 2, 2, 4096), (512, 3, 3, 512)]
-    {
+    for (page_bytes, pages, blocks) in [
+        (16 << 10, 1, vec![4096; 4]),
+        (16 << 10, 3, vec![4096; 12]),
+        (4096, 2, vec![4096; 2]),
+        (512, 3, vec![512; 3]),
+        // Over a block namespace out-of-band bytes are a part of the last block.
+        ((16 << 10) - 64, 2, [[4096, 4096, 4096, 4032]; 2].concat()),
+    ] {
         let (table, entries) = filled(page_bytes, pages);
-        assert_eq!((table.pages.len(), table.index.len()), (pages as usize, blocks));
-        assert_eq!((entries, table.entries), ((blocks * in_block(block_bytes)) as u64, entries));
+        assert_eq!((table.pages.len(), table.index.len()), (pages as usize, blocks.len()));
+        let fit: usize = blocks.into_iter().map(in_block).sum();
+        assert_eq!((entries, table.entries), (fit as u64, entries));
     }
 }
 
@@ -91,6 +97,23 @@ fn packed_blocks_are_as_long_as_told_and_short_pairs_cross_no_page() {
         assert_eq!(table.inside, Inside::of(table.entries, table.entries * 56));
         // A block of what is left of a page, and at most an eighth of it empty.
         assert!(table.entries as usize * 42 > data.len() * 3 / 4);
+    }
+}
+
+/// Over a block namespace a get then reads one block of it.
+#[test]
+fn blocks_of_short_pairs_lie_between_multiples_of_their_length() {
+    for (block_bytes, page_bytes) in [(4096, (16 << 10) - 64), (4096, 16 << 10), (1024, 4096)] {
+        let (table, data) = packed(block_bytes, page_bytes, 5, 40);
+        let spans = (0..table.index.len()).map(|n| table.index.span(n, data.len() as u32).unwrap());
+        let of_page = |at: u32| (at / page_bytes, at % page_bytes / block_bytes);
+        for (n, (start, end)) in spans.enumerate() {
+            assert_eq!(of_page(start), of_page(end - 1), "block {n} of {block_bytes} on {page_bytes}");
+            let bytes = &data[start as usize..end as usize];
+            let pairs = pairs::Pairs::open(bytes, 1, n as u32, start).expect("as it was written");
+            assert!(bytes.len() - pairs.bytes() <= block_bytes as usize / EMPTY_PART, "little is empty");
+        }
+        assert_eq!(table.pages.len(), 5);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Configured;
 use crate::ordered::Store;
 use crate::ordered::background::Piece;
-use saker_engine_api::{Background, Job};
+use saker_engine_api::{Background, Job, JobKind};
 use saker_segment_store::{PageAddr, SegmentStore, Step, Tag};
 use saker_sim::Meter;
 
@@ -23,6 +23,12 @@ pub trait Chores: Configured {
         m: &mut M,
         w: &mut W,
     ) -> Piece;
+
+    /// What a piece is for, as things are.
+    fn kind_of(store: &Store<Self>, n: u32) -> JobKind {
+        let _ = (store, n);
+        JobKind::Upkeep
+    }
 
     /// Jobs that may run side by side now; background work is due.
     fn jobs<M: SegmentStore>(store: &Store<Self>, m: &M, visit: &mut dyn FnMut(Job)) {

@@ -6,6 +6,7 @@ use saker_segment_store::{
     Geometry, Order, Page, PageAddr, PageBuffer, PowerHistory, SegmentId, SegmentStore, SegmentView, SlotId,
     Tag,
 };
+use std::ops::Range;
 
 impl SegmentStore for BlockSegments {
     fn geometry(&self) -> Geometry {
@@ -21,19 +22,11 @@ impl SegmentStore for BlockSegments {
     }
 
     fn page(&self, at: PageAddr) -> Page<'_> {
-        if self.torn.contains(&at) {
-            return Page::Torn;
-        }
-        match self.pages.get(at) {
-            None => Page::Absent,
-            Some(Err(_)) => Page::Failed,
-            Some(Ok(bytes)) => {
-                let (data, oob) = bytes.split_at(self.geometry.page_bytes as usize);
-                // A page that was programmed has a header there: its data are not looked through.
-                let is_blank = oob.iter().all(|b| *b == 0) && data.iter().all(|b| *b == 0);
-                if is_blank { Page::Erased } else { Page::Resident { data, oob } }
-            }
-        }
+        self.seen(at, self.pages.all())
+    }
+
+    fn part(&self, at: PageAddr, bytes: Range<u32>) -> Page<'_> {
+        self.seen(at, self.pages.parts_of(bytes.start, bytes.end))
     }
 
     fn allocate(&mut self) -> Option<SegmentId> {
@@ -61,6 +54,7 @@ impl SegmentStore for BlockSegments {
         }
         let (page_buffer, pages) = (&self.page_buffer, &mut self.pages);
         pages.renew(at..=at, || bytes_of(page_buffer, slot));
+        self.cache.forget(at..=at);
         self.programmed.insert(at, slot);
         self.start(Request::Program { tag, at, slot });
         tag
@@ -70,6 +64,7 @@ impl SegmentStore for BlockSegments {
         let tag = self.tag();
         let g = self.geometry;
         let pages = g.page(segment, 0)..=g.page(segment, g.segment_pages - 1);
+        self.cache.forget(pages.clone());
         self.pages.renew(pages, || vec![0; (g.page_bytes + OOB_BYTES) as usize]);
         self.erase_for(Erase { tag: Some(tag), segment });
         self.flush_for_erases();

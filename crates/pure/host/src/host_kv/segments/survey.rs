@@ -11,7 +11,7 @@
 )]
 
 use super::erases::Erase;
-use super::{BlockSegments, Request};
+use super::{BlockSegments, Request, Whose};
 use saker_segment_store::header::page_crc;
 use saker_segment_store::{Page, PageAddr, PageHeader, SegmentId, SegmentStore, SegmentView};
 
@@ -54,7 +54,7 @@ impl BlockSegments {
 
     fn survey_segment(&mut self, id: SegmentId, wait: &mut impl FnMut()) {
         let pages: Vec<_> = (0..self.geometry.segment_pages).map(|n| self.geometry.page(id, n)).collect();
-        self.bring(&pages);
+        self.bring(&pages, Whose::Background);
         self.wait_until(wait, |m| m.all_here(&pages));
         let found: Vec<_> = pages.iter().map(|at| self.found_page(*at)).collect();
         self.release_pages(&pages);

@@ -326,6 +326,16 @@ fn lsm_with_no_value_apart_survives() {
 }
 
 #[test]
+fn lsm_with_jobs_side_by_side_survives() {
+    lsm_is_cut(4);
+}
+
+#[test]
+fn lsm_with_jobs_side_by_side_and_all_values_apart_survives() {
+    lsm_is_cut(5);
+}
+
+#[test]
 fn every_other_engine_survives() {
     subjects().into_iter().filter(|subject| subject.kind != EngineKind::LSM).for_each(is_cut);
 }

@@ -4,7 +4,7 @@ use super::disk::{Disk, Loss};
 use super::expected::{Expected, value};
 use super::{PAGE_BYTES, Rig, SEGMENT_PAGES, Subject, key, medium, nobody, subjects, writes};
 use saker_engine::{EngineKind, KvError};
-use saker_host::host_kv::{Answer, BlockQueue, BlockSegments, Op};
+use saker_host::host_kv::{Answer, BlockQueue, BlockSegments, Op, Whose};
 use saker_segment_store::{
     CellError, Io, Order, Page, PageAddr, PageHeader, SegmentId, SegmentStore, Stream,
 };
@@ -55,7 +55,7 @@ fn program(m: &mut BlockSegments, disk: &Disk, at: PageAddr, sequence: u64) {
 
 fn page_is_there(disk: &Disk, at: PageAddr) -> bool {
     let mut m = medium(disk);
-    m.bring(&[at]);
+    m.bring(&[at], Whose::Operation);
     settle(&mut m, disk);
     matches!(m.page(at), Page::Resident { .. })
 }
@@ -182,7 +182,7 @@ fn a_segment_of_torn_pages_is_free_again() {
         assert_eq!(settle(&mut m, &disk), [], "no engine is told: none asked");
         assert_eq!(m.free_segments(), segments);
         let at = m.geometry().page(SegmentId(2), 1);
-        m.bring(&[at]);
+        m.bring(&[at], Whose::Operation);
         settle(&mut m, &disk);
         assert!(matches!(m.page(at), Page::Erased));
     }

@@ -35,6 +35,8 @@ struct Subject {
     /// Counters of what it does beside collections and checkpoints.
     moves: &'static [&'static str],
     segments: u64,
+    /// Who does background work side by side.
+    workers: u32,
 }
 
 /// A memtable, or buffer, that a few writes fill.
@@ -59,13 +61,22 @@ const LSM_SETTINGS: [&[(&str, &str)]; 4] = [
     &[SMALL, ("min_blob_size", "unlimited")],
 ];
 const LSM_MOVES: &[&str] = &["flushes", "compactions"];
+/// The same with jobs side by side, some values inside and all apart.
+const SIDE_BY_SIDE: [&[(&str, &str)]; 2] = [
+    &[SMALL, ("min_blob_size", "64"), ("compaction_threads", "3"), ("max_write_buffer_number", "4")],
+    &[SMALL, ("min_blob_size", "0"), ("compaction_threads", "2")],
+];
+/// Workers of those.
+const WORKERS: u32 = 4;
 
 impl Subject {
     fn all_of(kind: EngineKind) -> Vec<Self> {
-        let usual = Self { kind, settings: &[], moves: &[], segments: 20 };
+        let usual = Self { kind, settings: &[], moves: &[], segments: 20, workers: 1 };
         match kind.name() {
             "lsm" => {
-                LSM_SETTINGS.iter().map(|settings| Self { settings, moves: LSM_MOVES, ..usual }).collect()
+                let alone = LSM_SETTINGS.iter().map(|settings| (settings, 1));
+                let all = alone.chain(SIDE_BY_SIDE.iter().map(|settings| (settings, WORKERS)));
+                all.map(|(settings, workers)| Self { settings, moves: LSM_MOVES, workers, ..usual }).collect()
             }
             "tree" => vec![Self { settings: &[SMALL], moves: &["merges", "roots"], ..usual }],
             _ => vec![usual],
@@ -77,6 +88,11 @@ impl Subject {
         self.settings.iter().for_each(|(name, text)| typed.push(name, text));
         let settings = typed.of(self.kind.settings(), |text| text.parse().ok()).expect("it takes them");
         EngineConfig { settings, ..EngineConfig::new(1, false) }
+    }
+
+    /// Those with jobs side by side have a block cache, of a few blocks.
+    fn medium(&self, disk: &Disk) -> BlockSegments {
+        medium(disk).with_block_cache(if self.workers > 1 { 24 * u64::from(BLOCK_BYTES) } else { 0 })
     }
 
     fn disk(&self, is_volatile: bool, seed: u64) -> Disk {
@@ -94,6 +110,10 @@ fn nobody(_: &Disk) {}
 struct Rig {
     disk: Disk,
     store: HostKv,
+    workers: u32,
+    /// Workers whose quanta take their time, of those that do jobs side by side.
+    busy: Vec<usize>,
+    turns: usize,
 }
 
 fn medium(disk: &Disk) -> BlockSegments {
@@ -123,28 +143,58 @@ fn key(n: KeyNumber) -> Vec<u8> {
 impl Rig {
     /// A new store.
     fn new(subject: Subject, disk: Disk) -> Self {
-        let mut medium = medium(&disk);
+        let mut medium = subject.medium(&disk);
         medium.take_empty();
-        Self { store: HostKv::over_tuned(subject.kind, &subject.config(), medium), disk }
+        Self::of(subject, disk, HostKv::over_tuned(subject.kind, &subject.config(), medium))
     }
 
     /// What is on the device.
     fn open(subject: Subject, disk: Disk, watch: Watch<'_>) -> Result<Self, Damage> {
-        let medium = medium(&disk);
+        let medium = subject.medium(&disk);
         let mut waits = 0;
         let store = HostKv::open_tuned(subject.kind, &subject.config(), medium, || {
             waits = if step(&disk, watch) { 0 } else { waits + 1 };
             assert!(waits < 10, "opening waits for nothing");
         })?;
-        Ok(Self { disk, store })
+        Ok(Self::of(subject, disk, store))
+    }
+
+    fn of(subject: Subject, disk: Disk, store: HostKv) -> Self {
+        let workers = subject.workers;
+        Self { disk, store: store.with_workers(workers), workers, busy: Vec::new(), turns: 0 }
+    }
+
+    /// Background work goes on: a quantum, or one of each job that can go on. The time of one of those that were begun earlier is over,
+    /// in another order than they began.
+    fn work(&mut self) {
+        if self.workers == 1 {
+            return self.store.background(1, Work::Free);
+        }
+        self.turns += 1;
+        if !self.busy.is_empty() {
+            self.store.rest(self.busy.swap_remove(self.turns % self.busy.len()));
+        }
+        let mut begun = Vec::new();
+        self.store.begin_jobs(&mut |worker, _| begun.push(worker));
+        if self.turns.is_multiple_of(3) {
+            begun.reverse();
+        }
+        for worker in begun {
+            if self.store.quantum_of(worker, Work::Free) {
+                self.busy.push(worker);
+            }
+        }
     }
 
     /// The store goes on as far as it can, and then the device by one command. Calls `done` with what has ended.
     fn turn(&mut self, watch: Watch<'_>, done: &mut dyn FnMut(Ticket, Outcome)) -> bool {
-        self.store.background(1, Work::Free);
+        self.work();
         self.store.ring();
         let stepped = step(&self.disk, watch);
-        self.store.advance(Work::Free, done) || stepped || self.store.has_background()
+        self.store.advance(Work::Free, done)
+            || stepped
+            || self.store.has_background()
+            || !self.busy.is_empty()
     }
 
     /// An operation from its beginning to its end.

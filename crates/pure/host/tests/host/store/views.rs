@@ -133,32 +133,70 @@ impl Views {
     }
 }
 
-fn shows_moments(subject: Subject) {
-    for seed in saker_testing::seeds(tier(1, 20)) {
-        let mut views = Views::new(subject, seed);
-        (0..OPERATIONS).for_each(|_| views.step());
-        while !views.scanning.is_empty() {
-            views.turn();
-        }
-        let stats = views.rig.store.stats();
-        assert!(views.waited > 20 && stats.gc_segments > 10, "{subject:?}: {} {stats:?}", views.waited);
-        for name in subject.moves {
-            assert!(views.rig.counter(name) > 2, "{subject:?}: {name}");
-        }
-        let (snapshots, is_there) = (std::mem::take(&mut views.snapshots), views.now());
-        for (number, wanted) in snapshots {
-            assert!(views.rig.scan(Some(number)) == wanted, "{subject:?}: at the end");
-        }
-        assert!(views.rig.scan(None) == is_there);
+fn shows_moments(subject: Subject, seed: u64) {
+    let mut views = Views::new(subject, seed);
+    (0..OPERATIONS).for_each(|_| views.step());
+    while !views.scanning.is_empty() {
+        views.turn();
     }
+    let stats = views.rig.store.stats();
+    assert!(views.waited > 20 && stats.gc_segments > 10, "{subject:?}: {} {stats:?}", views.waited);
+    for name in subject.moves {
+        assert!(views.rig.counter(name) > 2, "{subject:?}: {name}");
+    }
+    let (snapshots, is_there) = (std::mem::take(&mut views.snapshots), views.now());
+    for (number, wanted) in snapshots {
+        assert!(views.rig.scan(Some(number)) == wanted, "{subject:?}: at the end");
+    }
+    assert!(views.rig.scan(None) == is_there);
 }
 
 #[test]
 fn snapshots_and_scans_show_one_moment_whatever_is_written_and_moved() {
     for subject in subjects() {
         if Rig::new(subject, subject.disk(true, 0)).store.takes_scans() {
-            shows_moments(subject);
+            saker_testing::seeds(tier(1, 20)).for_each(|seed| shows_moments(subject, seed));
         }
+    }
+}
+
+/// Histories in which so many scans are on their way at once that what they see fills the store.
+const FULL_OF_SCANS: [u64; 3] = [7, 13, 14];
+
+/// What a scan sees that is on its way is no reason to refuse a write: the write waits for it.
+#[test]
+fn no_write_is_refused_for_what_scans_on_their_way_see() {
+    let subjects =
+        subjects().into_iter().filter(|subject| subject.settings.contains(&("min_blob_size", "4096")));
+    for (subject, seed) in subjects.flat_map(|subject| FULL_OF_SCANS.map(|seed| (subject, seed))) {
+        shows_moments(subject, seed);
+    }
+}
+
+/// Nobody knows when a user releases a snapshot, so a write is refused for what it sees, scans on their way or not.
+#[test]
+fn a_write_is_refused_for_what_snapshots_see() {
+    for subject in subjects().into_iter().filter(|subject| subject.kind.name() == "lsm") {
+        let mut views = Views::new(subject, 3);
+        let refused = (0..OPERATIONS).any(|n| {
+            if n % 40 == 0 {
+                views.take();
+                let scan = Op::Scan { from: Vec::new(), entries: ALL, snapshot: None };
+                _ = views.rig.store.submit(scan, Work::Free);
+            }
+            let put = writes(&mut views.expected, &[(views.rng.below(KEYS) as KeyNumber, true)]);
+            let ended = views.rig.run(put, &mut nobody);
+            if ended.is_err() {
+                views.expected.undo();
+            }
+            ended == Err(KvError::CapacityExceeded)
+        });
+        assert!(refused, "{subject:?}: what snapshots see takes room");
+        for (number, _) in std::mem::take(&mut views.snapshots) {
+            assert_eq!(views.rig.run(Op::Release(number), &mut nobody), Ok(Answer::Done));
+        }
+        let put = writes(&mut views.expected, &[(0, true)]);
+        assert_eq!(views.rig.run(put, &mut nobody), Ok(Answer::Done), "{subject:?}");
     }
 }
 

@@ -1,31 +1,33 @@
-//! The workers of a namespace's background work: as many as background work has cores of its own, and one without. One alone does
-//! everything, in the engine's order. Several do the jobs that the engine hands out ([`saker_engine::Engine::jobs`]), each its own.
+//! The workers of an engine's background work: as many as it has cores of its own, and one without. One alone does
+//! everything, in the engine's order. Several do the jobs that the engine hands out ([`Engine::jobs`](crate::Engine::jobs)), each its
+//! own.
 
-use saker_engine::{Job, JobId, JobKind};
-use saker_flash::Pinned;
+use crate::job::{Job, JobId, JobKind};
 
 #[derive(Debug)]
-struct Worker {
+struct Worker<P> {
     /// What it does, or did last.
     job: Job,
     /// It is queued for a core, on it, or waits for pages.
     is_busy: bool,
-    /// Pages that were brought for it.
-    pages: Option<Pinned>,
+    /// It waits for its pages, where [`Crew::arrived`] tells.
+    awaits: bool,
+    /// Pages that were brought for it, or are on their way.
+    pages: Option<P>,
 }
 
-/// The workers of a namespace.
+/// The workers of an engine. `P` is what holds pages.
 #[derive(Debug)]
-pub struct Crew {
-    workers: Vec<Worker>,
+pub struct Crew<P> {
+    workers: Vec<Worker<P>>,
     /// The job that was taken last: the next one's turn follows.
     last: JobId,
 }
 
-impl Crew {
+impl<P> Crew<P> {
     /// Idle ones for so many cores.
     pub fn new(background_cores: u32) -> Self {
-        let idle = |_| Worker { job: Job::UPKEEP, is_busy: false, pages: None };
+        let idle = |_| Worker { job: Job::UPKEEP, is_busy: false, awaits: false, pages: None };
         Self { workers: (0..background_cores.max(1)).map(idle).collect(), last: Job::UPKEEP.id }
     }
 
@@ -67,20 +69,39 @@ impl Crew {
         self.workers[worker].job
     }
 
+    /// Pages that a worker holds.
+    pub fn pages(&self, worker: usize) -> Option<&P> {
+        self.workers[worker].pages.as_ref()
+    }
+
     /// Pages that a worker held.
-    pub fn take_pages(&mut self, worker: usize) -> Option<Pinned> {
+    pub fn take_pages(&mut self, worker: usize) -> Option<P> {
         self.workers[worker].pages.take()
     }
 
     /// A worker holds these pages.
-    pub fn hold(&mut self, worker: usize, pages: Option<Pinned>) {
+    pub fn hold(&mut self, worker: usize, pages: Option<P>) {
         self.workers[worker].pages = pages;
     }
 
-    /// Power goes: nobody lets go of pages.
-    #[cfg(debug_assertions)]
-    pub fn let_go(&mut self) {
-        self.workers.iter_mut().filter_map(|worker| worker.pages.as_mut()).for_each(Pinned::rest);
+    /// The pages of all workers.
+    pub fn all_pages(&mut self) -> impl Iterator<Item = &mut P> {
+        self.workers.iter_mut().filter_map(|worker| worker.pages.as_mut())
+    }
+
+    /// A worker's job goes on when these pages are here, which [`arrived`](Self::arrived) finds out.
+    pub fn wait_for(&mut self, worker: usize, pages: P) {
+        let worker = &mut self.workers[worker];
+        debug_assert!(worker.is_busy, "who does nothing waits for nothing");
+        (worker.awaits, worker.pages) = (true, Some(pages));
+    }
+
+    /// A worker whose pages are here, and its job, which goes on now.
+    pub fn arrived(&mut self, are_here: impl Fn(&P) -> bool) -> Option<(usize, Job)> {
+        let waits = |worker: &Worker<P>| worker.awaits && worker.pages.as_ref().is_some_and(&are_here);
+        let (n, worker) = self.workers.iter_mut().enumerate().find(|(_, worker)| waits(worker))?;
+        worker.awaits = false;
+        Some((n, worker.job))
     }
 
     /// An idle worker, and which of the jobs that are due it is to begin. Each is one worker's. The flush goes first, for writes wait for
@@ -109,8 +130,8 @@ mod tests {
 
     const DUE: [Job; 4] = [Job::FLUSH, Job::compaction(0), Job::compaction(1), Job::REST];
 
-    fn taken(crew: &mut Crew, due: &[Job]) -> Vec<(usize, Job)> {
-        let next = |crew: &mut Crew| {
+    fn taken(crew: &mut Crew<()>, due: &[Job]) -> Vec<(usize, Job)> {
+        let next = |crew: &mut Crew<()>| {
             let (worker, job) = crew.next(due)?;
             crew.begin(worker, job);
             Some((worker, job))
@@ -120,7 +141,7 @@ mod tests {
 
     #[test]
     fn each_job_is_one_workers_and_all_have_their_turn() {
-        let mut crew = Crew::new(2);
+        let mut crew = Crew::<()>::new(2);
         assert_eq!(taken(&mut crew, &DUE), [(0, Job::FLUSH), (1, Job::compaction(0))]);
         assert!(crew.is_full());
         crew.rest(1);
@@ -133,18 +154,34 @@ mod tests {
 
     #[test]
     fn more_workers_than_jobs_leave_some_idle() {
-        let mut crew = Crew::new(8);
+        let mut crew = Crew::<()>::new(8);
         assert_eq!(taken(&mut crew, &DUE).len(), DUE.len());
         assert!(!crew.is_full() && !crew.is_idle());
     }
 
     #[test]
     fn nothing_goes_beside_the_job_that_is_all_of_them() {
-        let mut crew = Crew::new(2);
+        let mut crew = Crew::<()>::new(2);
         assert_eq!(taken(&mut crew, &[]), [(0, Job::UPKEEP)], "nothing is due: it finds out what that means");
         assert_eq!(taken(&mut crew, &DUE), []);
         crew.rest(0);
         assert_eq!(taken(&mut crew, &[Job::FLUSH]), [(0, Job::FLUSH)]);
         assert_eq!(taken(&mut crew, &[Job::UPKEEP]), []);
+    }
+    #[test]
+    fn who_waits_for_pages_is_busy_and_goes_on_once_when_they_are_here() {
+        let mut crew = Crew::new(2);
+        crew.begin(0, Job::FLUSH);
+        crew.begin(1, Job::REST);
+        crew.wait_for(1, 7);
+        assert_eq!((crew.is_full(), crew.pages(0), crew.pages(1)), (true, None, Some(&7)));
+        assert_eq!(crew.arrived(|page| *page == 8), None);
+        assert_eq!(
+            (crew.arrived(|page| *page == 7), crew.arrived(|page| *page == 7)),
+            (Some((1, Job::REST)), None)
+        );
+        assert_eq!(crew.take_pages(1), Some(7), "it holds them until it lets go");
+        crew.rest(0);
+        assert!(!crew.is_full());
     }
 }
