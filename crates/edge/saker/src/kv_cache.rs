@@ -35,15 +35,16 @@ pub struct KvCache {
     kept: Retention,
     begun: std::time::Instant,
     stats: KvCacheStats,
+    /// The size was not given: it follows what the namespace has room for.
+    is_measured: bool,
+    /// Bytes of the longest pair so far.
+    longest: u64,
 }
-
-/// The part of a namespace that a cache takes which was given no size.
-const ROOM_PERCENT: u64 = 80;
 
 impl KvCache {
     /// Opens the device of a URL (see [`crate::url`]). Pairs that are there already count as stored now, in the device's
-    /// order. Without `bytes_max` the cache takes 80 % of the room of the namespace ([`Kv::capacity_bytes`]): pairs that go leave gaps, and
-    /// a device that has no room between them writes many times what is stored.
+    /// order. Without `bytes_max` the cache takes 80 % of the room of the namespace ([`Kv::capacity_bytes`]), as it is with pairs as long as the
+    /// longest: pairs that go leave gaps, and a device that has no room between them writes many times what is stored.
     ///
     /// # Errors
     /// [`enum@Error`], each a line that says what to do.
@@ -60,11 +61,9 @@ impl KvCache {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(url: &str, options: RetentionOptions) -> Result<Self, Error> {
-        let mut kv = Kv::open(url)?;
-        let room = kv.capacity_bytes()? / 100 * ROOM_PERCENT;
-        let options = RetentionOptions { bytes_max: options.bytes_max.or(Some(room)), ..options };
-        let (kept, begun) = (Retention::new(options), std::time::Instant::now());
-        let mut cache = Self { kv, kept, begun, stats: KvCacheStats::default() };
+        let (kv, kept, begun) = (Kv::open(url)?, Retention::new(options), std::time::Instant::now());
+        let is_measured = options.bytes_max.is_none();
+        let mut cache = Self { kv, kept, begun, stats: KvCacheStats::default(), is_measured, longest: 0 };
         cache.take_stock()?;
         Ok(cache)
     }
@@ -108,6 +107,7 @@ impl KvCache {
         self.store(&key, value)?;
         self.kept.stored(&key, bytes, self.now());
         self.stats.stored += 1;
+        self.measure(bytes)?;
         Ok(true)
     }
 

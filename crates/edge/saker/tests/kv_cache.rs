@@ -122,3 +122,34 @@ fn without_a_size_there_is_room_for_collections() {
         cache.close().expect("closes");
     }
 }
+
+/// The room that a cache finds depends on its longest block, so it is the same at the next opening: nothing goes then.
+#[test]
+fn without_a_size_the_next_opening_keeps_everything() {
+    for engine in EngineKind::ALL {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("disk.img");
+        let plan = saker::ImagePlan { engine: *engine, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) };
+        plan.create(&path).expect("an image");
+        let url = format!("file:{}", path.display());
+        let open = || KvCache::open(&url, RetentionOptions::default()).expect("opens");
+        let mut cache = open();
+        for n in 0..1500 {
+            let block = vec![7; if n % 2 == 0 { 3000 } else { 20_000 }];
+            assert!(cache.put_if_absent(&key(n), &block).expect("room is made"), "{engine:?}: {n}");
+        }
+        assert!(cache.stats().evicted > 100, "{engine:?}: it was full");
+        let (bytes, mut lives) = (cache.bytes(), Some(cache));
+        for is_closed in [true, false] {
+            let cache = lives.take().expect("it is open");
+            if is_closed {
+                cache.close().expect("closes")
+            } else {
+                drop(cache)
+            }
+            let cache = open();
+            assert_eq!((cache.bytes(), cache.stats().evicted), (bytes, 0), "{engine:?}");
+            lives = Some(cache);
+        }
+    }
+}

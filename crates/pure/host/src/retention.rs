@@ -110,6 +110,11 @@ impl Retention {
         self.options.ttl.is_some_and(|ttl| now >= stored + ttl)
     }
 
+    /// Changes how many bytes there may be; what is beyond them is a [`victim`](Self::victim).
+    pub fn set_bytes_max(&mut self, bytes: u64) {
+        self.options.bytes_max = Some(bytes);
+    }
+
     /// Whether a pair of so many bytes, key and value, could be kept with nothing beside it.
     #[must_use]
     pub fn admits(&self, bytes: u64) -> bool {

@@ -6,17 +6,43 @@ use saker_host::retention::Retention;
 use saker_host::{HostError, KvError};
 use saker_nvme::Key;
 
+/// The part of a namespace that a cache takes which was given no size.
+const ROOM_PERCENT: u64 = 80;
+/// The part that it may have taken already when it is opened: the room is not told to the byte, and no block goes for that.
+const FOUND_PERCENT: u64 = 85;
+
 impl KvCache {
     pub(super) fn take_stock(&mut self) -> Result<(), Error> {
         let keys = self.kv.list(None).collect::<Result<Vec<_>, _>>()?;
         for key in keys {
             let Ok(name) = Key::new(&key) else { continue };
             let length = self.kv.get_into(&key, &mut [])?.unwrap_or(0);
-            self.kept.stored(&name, pair_bytes(&name, length), self.now());
+            let bytes = pair_bytes(&name, length);
+            self.kept.stored(&name, bytes, self.now());
+            self.longest = self.longest.max(bytes);
         }
-        while let Some(key) = self.kept.victim(0) {
-            self.remove(&key)?;
-            self.stats.evicted += 1;
+        Ok(self.fit(FOUND_PERCENT)?)
+    }
+
+    /// A namespace has less room beside a pair that is longer than all before, because records lie in one piece.
+    pub(super) fn measure(&mut self, bytes: u64) -> Result<(), HostError> {
+        if bytes <= self.longest {
+            return Ok(());
+        }
+        self.longest = bytes;
+        self.fit(ROOM_PERCENT)
+    }
+
+    /// Finds out how much there is room for, and deletes what is beyond it. What is there may be a larger part of it; the longest pair is
+    /// always let in.
+    fn fit(&mut self, percent_max: u64) -> Result<(), HostError> {
+        if self.is_measured {
+            let percent = self.kv.capacity_bytes()? / 100;
+            let found = self.kept.bytes().min(percent * percent_max);
+            self.kept.set_bytes_max(found.max(percent * ROOM_PERCENT).max(self.longest));
+        }
+        while let Some(victim) = self.kept.victim(0) {
+            self.evict(&victim)?;
         }
         Ok(())
     }

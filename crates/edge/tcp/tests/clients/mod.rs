@@ -3,6 +3,7 @@
 
 mod full;
 mod gone;
+mod joined;
 mod slow;
 
 use std::future::Future;

@@ -1,6 +1,6 @@
 //! Redis clients over real sockets: alone, with each other, beside NVMe/TCP hosts.
 
-mod client;
+pub mod client;
 mod commands;
 mod crowd;
 mod engines;
@@ -8,5 +8,5 @@ mod errors;
 mod faults;
 mod kills;
 mod scans;
-mod server;
+pub mod server;
 mod shared;
