@@ -58,7 +58,8 @@ pub use saker_host::session::SyncError;
 #[doc(inline)]
 pub use saker_host::{
     CacheOptions, CachePolicy, CacheStats, DeviceIterator, GroupBuilder, GroupStats, HostError, KeyRange,
-    KvError, PairBatch, Require, ScanCursor, ScanOptions, ScanOrder, TransactionSet, Versioned, WriteBatch,
+    KvError, PairBatch, Require, ScanCursor, ScanOptions, ScanOrder, TransactionSet, Values, Versioned,
+    WriteBatch,
 };
 pub use saker_image as image;
 #[doc(inline)]

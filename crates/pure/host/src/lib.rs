@@ -34,7 +34,7 @@ pub mod transfer;
 pub use cache::{CacheOptions, CachePolicy, CacheStats, ReadCache};
 pub use client::{
     BulkBuffer, ClientOptions, Condition, DeviceIterator, Entry, GroupBuilder, GroupStats, KeyRange,
-    KvClient, OpOutcome, PairBatch, Shown, TransactionAnswer, TransactionOutcome, TransactionRefused,
+    KvClient, OpOutcome, PairBatch, Shown, TransactionAnswer, TransactionOutcome, TransactionRefused, Values,
     WriteBatch,
 };
 pub use connect::{ConnectOptions, Connection, NamedSettings, Port};

@@ -1,7 +1,7 @@
 //! Many pairs: queued puts, batches, and many keys at once.
 
 use super::Kv;
-use saker_host::{HostError, WriteBatch};
+use saker_host::{HostError, Values, WriteBatch};
 
 impl Kv {
     /// Stores a pair without waiting; [`Kv::drain`] waits for all of them and tells the first failure.
@@ -67,7 +67,9 @@ impl Kv {
     /// ```
     pub fn write(&mut self, batch: &WriteBatch) -> Result<(), HostError> {
         let outcome = self.store.write(batch);
-        batch.iter().for_each(|(key, write)| self.cache.wrote(key, write, outcome.is_ok()));
+        if self.cache.is_on() {
+            batch.iter().for_each(|(key, write)| self.cache.wrote(key, write, outcome.is_ok()));
+        }
         outcome
     }
 
@@ -95,6 +97,28 @@ impl Kv {
             found[n] = value;
         }
         Ok(found)
+    }
+
+    /// The values of many keys, in their order, in one piece of memory, which is taken again the next time: nothing is allocated for a
+    /// value. What `values` held before is gone.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
+    /// kv.put(b"one", b"1")?;
+    /// let mut values = saker::Values::default();
+    /// kv.multi_get_into(&[b"two", b"one"], &mut values)?;
+    /// assert_eq!((values.get(0), values.get(1)), (None, Some(&b"1"[..])));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn multi_get_into(&mut self, keys: &[&[u8]], values: &mut Values) -> Result<(), HostError> {
+        if !self.cache.is_on() {
+            return self.store.multi_get_into(keys, values);
+        }
+        values.fill(self.multi_get(keys)?.iter().map(Option::as_deref));
+        Ok(())
     }
 
     /// Whether the keys exist, in their order.

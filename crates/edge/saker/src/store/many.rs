@@ -2,7 +2,7 @@
 
 use super::prefix::ROOM;
 use super::{Store, StoreError};
-use saker_host::{HostError, WriteBatch};
+use saker_host::{HostError, Values, WriteBatch};
 
 /// Puts a pair.
 type Put<'p> = dyn FnMut(&[u8], &[u8]) -> Result<(), HostError> + 'p;
@@ -60,6 +60,29 @@ impl Store {
     /// ```
     pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         self.values(&keys.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+    }
+
+    /// The values of many keys, in their order, in one piece of memory: see [`Kv::multi_get_into`](crate::Kv::multi_get_into).
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    ///
+    /// ```
+    /// # let store = saker::Store::open("mem:?size=4MiB&profile=tiny")?;
+    /// store.put("one", "1")?;
+    /// let mut values = saker::Values::default();
+    /// store.multi_get_into(&["two", "one"], &mut values)?;
+    /// assert!(values.iter().eq([None, Some(&b"1"[..])]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn multi_get_into<K: AsRef<[u8]>>(&self, keys: &[K], values: &mut Values) -> Result<(), StoreError> {
+        let keys: Vec<_> = keys.iter().map(AsRef::as_ref).collect();
+        if !self.prefix.is_space() {
+            return self.with(|kv| kv.multi_get_into(&keys, values));
+        }
+        let keys = self.device_keys(&keys)?;
+        let keys: Vec<_> = keys.iter().map(AsRef::as_ref).collect();
+        self.with(|kv| kv.multi_get_into(&keys, values))
     }
 
     /// Whether the keys exist, in their order.

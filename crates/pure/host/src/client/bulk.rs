@@ -5,7 +5,7 @@
 use saker_nvme::Key;
 use saker_nvme::group::{Form, Op, Packer, Refused};
 
-use super::{KvClient, submitted};
+use super::{Ended, KvClient, submitted};
 use crate::driver::Driver;
 use crate::error::{HostError, check};
 
@@ -79,7 +79,7 @@ impl<T: Driver> KvClient<T> {
         let payload = buffer.take();
         self.make_room()?;
         let ticket = submitted(self.queue.bulk_put(&payload))?;
-        let (status, failed) = self.wait(ticket, |done| (done.status, done.result))?;
+        let Ended { status, result: failed, .. } = self.wait_ended(ticket)?;
         check(status)?;
         if failed == 0 { Ok(()) } else { Err(HostError::Kv(crate::KvError::Full)) }
     }

@@ -8,7 +8,7 @@ use saker_nvme::group::results::{RESULT_BYTES, ResultsReader};
 use saker_nvme::group::{Form, Op, Refused, entry_bytes, padded};
 use saker_nvme::{Key, Status};
 
-use super::{KvClient, submitted};
+use super::{Ended, KvClient, submitted};
 use crate::driver::Driver;
 use crate::error::{HostError, ProtocolError, check};
 
@@ -153,24 +153,6 @@ impl<T: Driver> KvClient<T> {
         self.queue.available().methods.groups() && !self.groups.refused
     }
 
-    /// The values of the keys, in their order. For long keys see [`GroupBuilder::store`].
-    ///
-    /// # Errors
-    /// [`HostError`] of the first key that could not be read.
-    pub fn multi_get(&mut self, keys: &[impl AsRef<[u8]>]) -> Result<Vec<Option<Vec<u8>>>, HostError> {
-        let outcomes = self.group_of_keys(Op::Retrieve, keys)?;
-        outcomes.into_iter().map(found).collect()
-    }
-
-    /// Whether the keys exist, in their order.
-    ///
-    /// # Errors
-    /// [`HostError`] of the first key that could not be looked up.
-    pub fn multi_exist(&mut self, keys: &[impl AsRef<[u8]>]) -> Result<Vec<bool>, HostError> {
-        let outcomes = self.group_of_keys(Op::Exist, keys)?;
-        outcomes.into_iter().map(existed).collect()
-    }
-
     /// Tells the device that these keys are read together; `name` again replaces them. A device without prefetch groups is
     /// told nothing. Returns whether it was.
     ///
@@ -185,13 +167,7 @@ impl<T: Driver> KvClient<T> {
         let payload = pack(Form::All(Op::Retrieve), &entries)?;
         self.make_room()?;
         let ticket = submitted(self.queue.prefetch_group(*name, &payload))?;
-        let status = self.wait(ticket, |done| done.status)?;
-        check(status).map(|()| true)
-    }
-
-    fn group_of_keys(&mut self, op: Op, keys: &[impl AsRef<[u8]>]) -> Result<Vec<OpOutcome>, HostError> {
-        let entries: Vec<_> = keys.iter().map(|k| Entry { op, key: k.as_ref(), value: &[] }).collect();
-        self.group(Form::All(op), &entries)
+        check(self.wait_ended(ticket)?.status).map(|()| true)
     }
 
     /// Carries the entries out, in as many commands as their bytes need.
@@ -212,7 +188,7 @@ impl<T: Driver> KvClient<T> {
         shown: Shown<'_>,
     ) -> Result<(), HostError> {
         self.settle_all()?;
-        let bytes_max = self.queue.available().group_bytes_max.min(self.value_bytes_max) as usize;
+        let bytes_max = self.group_bytes_max();
         let mut rest = entries;
         while !rest.is_empty() {
             let count = leading(form, rest, bytes_max);
@@ -227,6 +203,11 @@ impl<T: Driver> KvClient<T> {
         Ok(())
     }
 
+    /// Bytes of a payload.
+    pub(super) fn group_bytes_max(&self) -> usize {
+        self.queue.available().group_bytes_max.min(self.value_bytes_max) as usize
+    }
+
     fn show_singles(&mut self, entries: &[Entry<'_>], shown: Shown<'_>) -> Result<(), HostError> {
         let mut outcomes = Vec::with_capacity(entries.len());
         self.singles(entries, &mut outcomes)?;
@@ -238,19 +219,31 @@ impl<T: Driver> KvClient<T> {
 
     fn one_group(&mut self, form: Form, entries: &[Entry<'_>], shown: Shown<'_>) -> Result<(), HostError> {
         let payload = pack(form, entries)?;
-        let available = *self.queue.available();
-        let results = if form.may_read() && available.methods.groups_both_ways() {
-            self.both_ways(form, &payload, entries)?
-        } else {
-            self.one_way(form, &payload)?
-        };
-        let Some(results) = results else {
+        let retrieves = entries.iter().filter(|e| e.op == Op::Retrieve).count();
+        match self.send_packed(form, &payload, (entries.len(), retrieves))? {
+            Some(results) => self.take_results(&results, entries, shown),
             // Alone, some of them may still find room.
-            return self.show_singles(entries, shown);
+            None => self.show_singles(entries, shown),
+        }
+    }
+
+    /// The results of a payload of so many entries, so many of which retrieve; `None`: none of it was carried out.
+    pub(super) fn send_packed(
+        &mut self,
+        form: Form,
+        payload: &[u8],
+        (entries, retrieves): (usize, usize),
+    ) -> Result<Option<Vec<u8>>, HostError> {
+        let results = if form.may_read() && self.queue.available().methods.groups_both_ways() {
+            self.both_ways(form, payload, (entries, retrieves))?
+        } else {
+            self.one_way(form, payload)?
         };
-        self.groups.stats.groups += 1;
-        self.groups.stats.grouped += entries.len() as u64;
-        self.take_results(&results, entries, shown)
+        if results.is_some() {
+            self.groups.stats.groups += 1;
+            self.groups.stats.grouped += entries as u64;
+        }
+        Ok(results)
     }
 
     /// The results of a group in one command. `None`: there was no room for the group as a whole.
@@ -258,16 +251,15 @@ impl<T: Driver> KvClient<T> {
         &mut self,
         form: Form,
         payload: &[u8],
-        entries: &[Entry<'_>],
+        (entries, retrieves): (usize, usize),
     ) -> Result<Option<Vec<u8>>, HostError> {
-        let retrieves = entries.iter().filter(|e| e.op == Op::Retrieve).count();
         let value_bytes = padded(self.groups.value_bytes.max(VALUE_BYTES_MIN));
-        let expected = (4 + entries.len() * RESULT_BYTES + retrieves * value_bytes).min(BUFFER_BYTES_MAX);
+        let expected = (4 + entries * RESULT_BYTES + retrieves * value_bytes).min(BUFFER_BYTES_MAX);
         let buffer_bytes = expected.max(payload.len()).max(STAGING_BYTES) as u32;
         self.make_room()?;
         let ticket = submitted(self.queue.group_both_ways(form, payload, buffer_bytes))?;
-        let (status, results) = self.wait(ticket, |done| (done.status, done.into_vec()))?;
-        self.whole(status, results)
+        let (ended, results) = self.wait_data(ticket)?;
+        self.whole(ended.status, results)
     }
 
     /// The same in two: the group, and if something is to be told, its results.
@@ -275,15 +267,15 @@ impl<T: Driver> KvClient<T> {
         let id = self.next_group_id();
         self.make_room()?;
         let ticket = submitted(self.queue.group(form, Some(id), payload))?;
-        let (status, bytes) = self.wait(ticket, |done| (done.status, done.result_high))?;
+        let Ended { status, result_high: bytes, .. } = self.wait_ended(ticket)?;
         if bytes == 0 || !status.is_success() {
             return self.whole(status, Vec::new());
         }
         self.make_room()?;
         self.groups.stats.fetches += 1;
         let ticket = submitted(self.queue.group_results(id, bytes))?;
-        let (status, results) = self.wait(ticket, |done| (done.status, done.into_vec()))?;
-        check(status)?;
+        let (ended, results) = self.wait_data(ticket)?;
+        check(ended.status)?;
         Ok(Some(results))
     }
 
@@ -315,7 +307,7 @@ impl<T: Driver> KvClient<T> {
     }
 
     /// No results at all mean that everything succeeded.
-    fn take_results(
+    pub(super) fn take_results(
         &mut self,
         results: &[u8],
         entries: &[Entry<'_>],
@@ -376,14 +368,6 @@ fn pack(form: Form, entries: &[Entry<'_>]) -> Result<Vec<u8>, HostError> {
     }
     packer.finish();
     Ok(payload)
-}
-
-/// A retrieve's outcome as a value, or none.
-pub(crate) fn found(outcome: OpOutcome) -> Result<Option<Vec<u8>>, HostError> {
-    match outcome {
-        Err(HostError::Kv(crate::KvError::NotFound)) => Ok(None),
-        other => other,
-    }
 }
 
 /// Whether the outcome says that the key is or was there.

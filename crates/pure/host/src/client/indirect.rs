@@ -24,7 +24,7 @@ impl<T: Driver> KvClient<T> {
     pub fn put_indirect(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), HostError> {
         self.make_room()?;
         let ticket = submitted(self.queue.store_indirect(key, value, condition.options()))?;
-        check(self.wait(ticket, |done| done.status)?)
+        check(self.wait_ended(ticket)?.status)
     }
 
     /// The value of a long key, or `None` if there is no such key.
@@ -76,7 +76,7 @@ impl<T: Driver> KvClient<T> {
         }
         self.make_room()?;
         let ticket = submitted(self.queue.delete_indirect(key))?;
-        existed(self.wait(ticket, |done| done.status)?)
+        existed(self.wait_ended(ticket)?.status)
     }
 
     /// Whether a long key exists.
@@ -86,6 +86,6 @@ impl<T: Driver> KvClient<T> {
     pub fn exists_indirect(&mut self, key: &[u8]) -> Result<bool, HostError> {
         self.make_room()?;
         let ticket = submitted(self.queue.exist_indirect(key))?;
-        existed(self.wait(ticket, |done| done.status)?)
+        existed(self.wait_ended(ticket)?.status)
     }
 }

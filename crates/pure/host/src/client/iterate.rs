@@ -7,7 +7,7 @@ use saker_nvme::group::{Form, Op, parse};
 use saker_nvme::vendor_specific::{IteratorRange, NextAnswer};
 use saker_nvme::{Key, Status};
 
-use super::{KvClient, submitted};
+use super::{Ended, KvClient, submitted};
 use crate::driver::Driver;
 use crate::error::{HostError, KvError, ProtocolError};
 
@@ -147,7 +147,7 @@ impl<T: Driver> KvClient<T> {
         self.make_room()?;
         let beside = beside.map(|iterator| iterator.number);
         let ticket = submitted(self.queue.iterator_open(&range.on_wire(), keys_only, beside))?;
-        let (status, number) = self.wait(ticket, |done| (done.status, done.result))?;
+        let Ended { status, result: number, .. } = self.wait_ended(ticket)?;
         if status.is(Status::INVALID_OPCODE) {
             return Ok(None);
         }
@@ -196,7 +196,8 @@ impl<T: Driver> KvClient<T> {
     ) -> Result<Answer, HostError> {
         self.make_room()?;
         let ticket = submitted(self.queue.iterator_next(number, limits, backwards, seek))?;
-        self.wait(ticket, |done| (done.status, NextAnswer(done.result_high), done.into_vec()))
+        let (ended, payload) = self.wait_data(ticket)?;
+        Ok((ended.status, NextAnswer(ended.result_high), payload))
     }
 
     /// Ends an iterator; one that has timed out is ended already.
@@ -215,7 +216,7 @@ impl<T: Driver> KvClient<T> {
     fn end_iterator(&mut self, number: u32) -> Result<(), HostError> {
         self.make_room()?;
         let ticket = submitted(self.queue.iterator_close(number))?;
-        match check_iterator(self.wait(ticket, |done| done.status)?) {
+        match check_iterator(self.wait_ended(ticket)?.status) {
             Err(HostError::Kv(KvError::NotFound)) => Ok(()),
             closed => closed,
         }

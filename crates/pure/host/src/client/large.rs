@@ -35,10 +35,10 @@ impl<T: Driver> KvClient<T> {
             }
             let value = Mapped { iova, bytes: value.len() as u32 };
             let ticket = submitted(self.queue.store_mapped(key, value, condition.options()))?;
-            self.wait(ticket, |done| Some(done.status))
+            self.wait_ended(ticket).map(Some)
         });
         match stored?? {
-            Some(status) => check(status),
+            Some(ended) => check(ended.status),
             None => self.put_copy(key, value, condition),
         }
     }
@@ -46,7 +46,7 @@ impl<T: Driver> KvClient<T> {
     /// Memory that begins between dwords cannot be lent: a copy is.
     fn put_copy(&mut self, key: &Key, value: &[u8], condition: Condition) -> Result<(), HostError> {
         let ticket = submitted(self.queue.store(key, value, condition.options()))?;
-        check(self.wait(ticket, |done| done.status)?)
+        check(self.wait_ended(ticket)?.status)
     }
 
     /// Reads a value that had `bytes` bytes a moment ago.
@@ -85,10 +85,10 @@ impl<T: Driver> KvClient<T> {
             }
             let buffer = Mapped { iova, bytes: lent_bytes as u32 };
             let ticket = submitted(self.queue.retrieve_mapped(key, buffer))?;
-            self.wait(ticket, |done| Some((done.status, done.result)))
+            self.wait_ended(ticket).map(Some)
         });
         match read?? {
-            Some((status, result)) => found(size(status, result)),
+            Some(ended) => found(size(ended.status, ended.result)),
             None => self.get_copy(key, buffer),
         }
     }

@@ -12,10 +12,12 @@ mod indirect;
 mod iterate;
 mod keys;
 mod large;
+mod many;
 mod ops;
 mod queued;
 mod singles;
 mod transactions;
+mod values;
 mod walk;
 
 pub use batch::WriteBatch;
@@ -27,10 +29,12 @@ pub use iterate::{DeviceIterator, KeyRange, PairBatch};
 pub(crate) use keys::KeyCursor;
 pub use keys::Keys;
 pub use transactions::{TransactionAnswer, TransactionOutcome, TransactionRefused};
+pub use values::Values;
 pub(crate) use walk::{Course, Walk};
 
 use saker_link::WINDOW_BYTES_MAX;
 use saker_nvme::Key;
+use saker_nvme::Status;
 use saker_nvme::admin::feature::{KvConfig, fid};
 use saker_nvme::kv::StoreOptions;
 
@@ -95,6 +99,19 @@ pub enum DeleteMissing {
     Reported,
     /// It succeeds: the client asks with Exist before, and another client can come between the two.
     Silent,
+}
+
+/// What a completion says beside data: its status, DW0 and DW1.
+struct Ended {
+    status: Status,
+    result: u32,
+    result_high: u32,
+}
+
+impl Ended {
+    fn of(done: &Done<'_>) -> Self {
+        Self { status: done.status, result: done.result, result_high: done.result_high }
+    }
 }
 
 /// Calls on one namespace over one queue pair. `T` lets the device make progress while a call waits.
@@ -174,6 +191,17 @@ impl<T: Driver> KvClient<T> {
             }
             self.go_on();
         }
+    }
+
+    /// Waits for a command whose data nobody looks at. What is not asked for at every turn shares this code, and
+    /// [`wait_data`](Self::wait_data)'s, so that the closures of a dozen calls are not a dozen copies of the loop.
+    fn wait_ended(&mut self, ticket: Ticket) -> Result<Ended, HostError> {
+        self.wait(ticket, |done| Ended::of(&done))
+    }
+
+    /// Waits for a command and takes its data.
+    fn wait_data(&mut self, ticket: Ticket) -> Result<(Ended, Vec<u8>), HostError> {
+        self.wait(ticket, |done| (Ended::of(&done), done.into_vec()))
     }
 
     /// Sends values as `options` say from now on, as far as the device can.

@@ -119,8 +119,7 @@ impl<T: Driver> KvClient<T> {
         self.settle(key)?;
         self.make_room()?;
         let ticket = submitted(self.queue.delete(key))?;
-        let status = self.wait(ticket, |done| done.status)?;
-        existed(status)
+        existed(self.wait_ended(ticket)?.status)
     }
 
     /// Whether `key` exists.

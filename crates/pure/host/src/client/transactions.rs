@@ -7,7 +7,7 @@ use saker_nvme::group::{
     read_transaction_results, result_bytes,
 };
 
-use super::{KvClient, submitted};
+use super::{Ended, KvClient, submitted};
 use crate::driver::Driver;
 use crate::error::{HostError, ProtocolError, check};
 
@@ -121,7 +121,7 @@ impl<T: Driver> KvClient<T> {
     fn blind(&mut self, form: Form, payload: &[u8], entries: usize) -> Result<TransactionOutcome, HostError> {
         self.make_room()?;
         let ticket = submitted(self.queue.group_in_mode(form, COUNTED, None, payload))?;
-        let (status, place) = self.wait(ticket, |done| (done.status, done.result))?;
+        let Ended { status, result: place, .. } = self.wait_ended(ticket)?;
         self.groups.stats.groups += 1;
         self.groups.stats.grouped += entries as u64;
         if status.is_success() {
@@ -143,20 +143,20 @@ impl<T: Driver> KvClient<T> {
             let buffer = room.max(payload.len()).max(STAGING_BYTES) as u32;
             let sent = self.queue.group_both_ways_in_mode(form, VERSIONED, payload, buffer);
             let ticket = submitted(sent)?;
-            return self.wait(ticket, |done| (done.status, done.result, done.into_vec()));
+            let (ended, results) = self.wait_data(ticket)?;
+            return Ok((ended.status, ended.result, results));
         }
         let id = self.next_group_id();
         let ticket = submitted(self.queue.group_in_mode(form, VERSIONED, Some(id), payload))?;
-        let (status, place, bytes) =
-            self.wait(ticket, |done| (done.status, done.result, done.result_high))?;
+        let Ended { status, result: place, result_high: bytes } = self.wait_ended(ticket)?;
         if !status.is_success() {
             return Ok((status, place, Vec::new()));
         }
         self.make_room()?;
         self.groups.stats.fetches += 1;
         let ticket = submitted(self.queue.group_results(id, bytes))?;
-        let (fetched, results) = self.wait(ticket, |done| (done.status, done.into_vec()))?;
-        check(fetched)?;
+        let (fetched, results) = self.wait_data(ticket)?;
+        check(fetched.status)?;
         Ok((status, place, results))
     }
 }

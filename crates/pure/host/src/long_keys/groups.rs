@@ -6,7 +6,7 @@ use saker_nvme::group::{Form, Op};
 
 use super::route::{Route, route};
 use super::store::KvStoreClient;
-use crate::client::{Entry, OpOutcome, Shown, WriteBatch, existed};
+use crate::client::{Entry, OpOutcome, Shown, Values, WriteBatch, existed};
 use crate::driver::Driver;
 use crate::error::{HostError, KvError};
 
@@ -19,14 +19,27 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
         if batch.is_atomic() {
             return self.write_atomic(batch);
         }
+        let mut failed = None;
+        let keys = batch.keys();
+        if keys.are_native || (keys.are_tellable && self.has_long_keys_by_pointer()) {
+            let mut writes = batch.writes();
+            let mut shown = |outcome: Result<Option<&[u8]>, HostError>| {
+                let key = writes.next().map(|(key, _)| key).unwrap_or_default();
+                note(&mut failed, key, existed(outcome.map(|_| None)).map(drop));
+            };
+            if self.client.write_packed(batch, &mut shown)? {
+                return failed.map_or(Ok(()), Err);
+            }
+        }
+        self.write_split(batch)
+    }
+
+    /// In as many commands as it takes.
+    fn write_split(&mut self, batch: &WriteBatch) -> Result<(), HostError> {
         let (mut natives, mut long) = (Vec::new(), Vec::new());
         for (key, value) in batch.iter() {
             if self.is_grouped(key)? {
-                natives.push(Entry {
-                    op: if value.is_some() { Op::Store } else { Op::Delete },
-                    key,
-                    value: value.unwrap_or_default(),
-                });
+                natives.push(Entry::from((key, value)));
             } else {
                 long.push((key, value));
             }
@@ -84,8 +97,23 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// [`HostError`] of the first key that could not be read.
     pub fn multi_get(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, HostError> {
         let natives = self.natives(keys)?;
+        if natives.len() == keys.len() {
+            return self.client.multi_get(keys);
+        }
         let mut found = self.client.multi_get(&natives)?.into_iter();
         self.in_order(keys, || found.next().unwrap_or_default(), |store, key| store.get(key))
+    }
+
+    /// The values of the keys, in their order, in one piece of memory: what `values` held before is gone.
+    ///
+    /// # Errors
+    /// [`HostError`] of the first key that could not be read; `values` holds some of the others then.
+    pub fn multi_get_into(&mut self, keys: &[&[u8]], values: &mut Values) -> Result<(), HostError> {
+        if self.natives(keys)?.len() == keys.len() {
+            return self.client.multi_get_into(keys, values);
+        }
+        values.fill(self.multi_get(keys)?.iter().map(Option::as_deref));
+        Ok(())
     }
 
     /// Whether the keys exist, in their order.
