@@ -6,5 +6,7 @@ mod experiments;
 mod hostfs;
 mod operate;
 mod redis;
+mod reload;
 mod scrubbed;
 mod serve;
+mod target;

@@ -267,6 +267,44 @@ fn settled(target: &Target, descriptors: usize) -> (usize, usize) {
     footprint(target)
 }
 
+#[test]
+fn memory_that_is_asked_for_beforehand_is_there_before_hosts_are() {
+    let resident = |more: &str| {
+        let url = format!("mem:?size=64MiB&profile=tiny{more}");
+        footprint(&Target::start(&["--url", &url, "--listen", "127.0.0.1:0"])).0
+    };
+    let (without, with) = (resident(""), resident("&prefault=1000"));
+    assert!(with > without + (60 << 20), "{without} without, {with} with");
+}
+
+/// Pages that the system has made for a process so far.
+fn faults(target: &Target) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", target.child.id())).unwrap();
+    stat.rsplit(") ").next().unwrap().split(' ').nth(7).unwrap().parse().unwrap()
+}
+
+/// A transfer of a MiB has 256 pages on each side. To make them anew takes longer than the transfer, and nobody else is served meanwhile.
+#[test]
+#[cfg(target_env = "gnu")]
+fn long_transfers_use_memory_that_is_there() {
+    let target = Target::start(&["--url", "mem:?size=512MiB&prefault=1000", "--listen", "127.0.0.1:0"]);
+    let mut kv = Kv::open(&target.url).unwrap();
+    let value = vec![7; 1 << 20];
+    let mut rounds = |times: u8| {
+        let before = faults(&target);
+        for n in 0..times {
+            kv.put(&[n % 4], &value).unwrap();
+            let keys: [&[u8]; 1] = [&[n % 4]];
+            assert!(kv.get(keys[0]).unwrap().as_ref() == Some(&value));
+            assert!(kv.multi_get(&keys).unwrap().pop().unwrap().as_ref() == Some(&value));
+        }
+        faults(&target) - before
+    };
+    rounds(16);
+    let made = rounds(50);
+    assert!(made < 50 * 128, "{made} pages for 150 transfers");
+}
+
 fn connect_and_leave(url: &str) {
     let mut kv = Kv::open(url).unwrap();
     kv.put(b"key", &[7; 10_000]).unwrap();

@@ -3,6 +3,11 @@
 //! another target, which shows what the machine's processors and sockets cost; with the greedy one. Prints the latencies of the quiet
 //! host, what the greedy one moved, and the ratios of the 99th percentiles, each the median of neighbours.
 //!
+//! Hosts of a network have processors of their own. Here the target has processor 0 and both hosts share processor 1, where the greedy
+//! one and the other target run when nobody else wants to (SCHED_IDLE): so the system's scheduler takes nothing from the quiet host or
+//! the target for it. `SAKER_FAIR=anywhere` leaves the processors to the scheduler; `SAKER_FAIR=first` has all of them come before other
+//! processes of the machine (SCHED_FIFO, as root). Needs util-linux (taskset, chrt).
+//!
 //! `cargo run --release -p saker-tcp --example fair [ROUNDS [URL [puts|gets|small [QUEUES]]]]`
 
 use std::error::Error;
@@ -56,6 +61,9 @@ impl Greed {
 fn main() -> Result<(), Failure> {
     let mut args = std::env::args().skip(1);
     let first = args.next().unwrap_or_else(|| "9".into());
+    if first == "at its place" {
+        return run(args);
+    }
     if first == "serve" {
         return serve(&args.next().ok_or("a device")?);
     }
@@ -63,12 +71,19 @@ fn main() -> Result<(), Failure> {
         let [url, greed, queues] = [args.next(), args.next(), args.next()].map(Option::unwrap_or_default);
         return greedy(&url, Greed::of(&greed), queues.parse()?);
     }
+    let again = Place::Quiet.command()?.args(["at its place", &first]).args(args).status()?;
+    if again.success() { Ok(()) } else { Err("it has failed".into()) }
+}
+
+/// All of it, by the quiet host.
+fn run(mut args: impl Iterator<Item = String>) -> Result<(), Failure> {
+    let rounds = args.next().map_or(Ok(9), |text| text.parse())?;
     let url = args.next().unwrap_or_else(|| "mem:?size=1GiB".into());
     let greeds = args
         .next()
         .map_or_else(|| vec![Greed::Puts, Greed::Gets, Greed::Small], |name| vec![Greed::of(&name)]);
     let queues = args.next().map_or(Ok(4), |text| text.parse())?;
-    greeds.into_iter().try_for_each(|greed| compare(first.parse()?, &url, greed, queues))
+    greeds.into_iter().try_for_each(|greed| compare(rounds, &url, greed, queues))
 }
 
 /// The target, in this process until its parent closes standard input.
@@ -82,15 +97,48 @@ fn serve(device: &str) -> Result<(), Failure> {
     Ok(server.stop()?)
 }
 
+/// Where a process runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Target,
+    Quiet,
+    /// Where the quiet host is, when that has nothing to do.
+    Greedy,
+}
+
+fn is_asked(way: &str) -> bool {
+    std::env::var("SAKER_FAIR").is_ok_and(|text| text == way)
+}
+
+impl Place {
+    /// This program as another process there.
+    fn command(self) -> std::io::Result<Command> {
+        let exe = std::env::current_exe()?;
+        let (is_anywhere, is_first) = (is_asked("anywhere"), is_asked("first"));
+        let words: &[&str] = match self {
+            Self::Greedy if is_anywhere => &["nice", "-n", "19"],
+            _ if is_anywhere => return Ok(Command::new(exe)),
+            Self::Target if is_first => &["chrt", "-f", "10", "taskset", "-c", "0"],
+            Self::Quiet if is_first => &["chrt", "-f", "10", "taskset", "-c", "1"],
+            Self::Greedy if is_first => &["chrt", "-f", "5", "taskset", "-c", "1"],
+            Self::Target => &["taskset", "-c", "0"],
+            Self::Quiet => &["taskset", "-c", "1"],
+            Self::Greedy => &["chrt", "-i", "0", "taskset", "-c", "1"],
+        };
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).arg(exe);
+        Ok(command)
+    }
+}
+
 struct Target {
     child: Child,
     url: String,
 }
 
 impl Target {
-    fn start(device: &str) -> Result<Self, Failure> {
-        let mut command = Command::new(std::env::current_exe()?);
-        let mut child = command.args(["serve", device]).stdout(Stdio::piped()).spawn()?;
+    fn start(device: &str, place: Place) -> Result<Self, Failure> {
+        let mut child = place.command()?.args(["serve", device]).stdout(Stdio::piped()).spawn()?;
         let mut line = String::new();
         let out = child.stdout.take().ok_or("its output")?;
         BufReader::new(out).read_line(&mut line)?;
@@ -142,7 +190,7 @@ impl Rounds {
 }
 
 fn compare(rounds: usize, device: &str, greed: Greed, queues: u32) -> Result<(), Failure> {
-    let (target, elsewhere) = (Target::start(device)?, Target::start(device)?);
+    let (target, elsewhere) = (Target::start(device, Place::Target)?, Target::start(device, Place::Greedy)?);
     let mut quiet = Kv::open(&target.host("quiet"))?;
     (0..QUIET_KEYS).try_for_each(|n| quiet.put(&n.to_le_bytes(), &[1; 100]))?;
     let mut greedy = Greedy::start(&target, greed, queues)?;
@@ -204,7 +252,7 @@ fn quiet_round(kv: &mut Kv) -> Result<Vec<f64>, Failure> {
     Ok(took)
 }
 
-/// The greedy host, in a process of its own of the lowest priority: it stands for a host that has processors of its own.
+/// The greedy host, in a process of its own: it stands for a host that has processors of its own.
 struct Greedy {
     child: Child,
     answers: std::io::Lines<BufReader<ChildStdout>>,
@@ -212,8 +260,7 @@ struct Greedy {
 
 impl Greedy {
     fn start(target: &Target, greed: Greed, queues: u32) -> Result<Self, Failure> {
-        let mut command = Command::new("nice");
-        command.args(["-n", "19"]).arg(std::env::current_exe()?);
+        let mut command = Place::Greedy.command()?;
         command.args(["greedy", &target.host("greedy"), greed.name(), &queues.to_string()]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let mut answers = BufReader::new(child.stdout.take().ok_or("its output")?).lines();

@@ -26,7 +26,7 @@ use crate::connection::{self, Shared};
 use crate::counts::{SocketCounts, count};
 use crate::engine::{self, Watch};
 use crate::error::ServeError;
-use crate::heap::Heap;
+use crate::heap::{self, Heap};
 use crate::logs::{Limits, told};
 use crate::memory::{Memory, STANDSTILL};
 use crate::metrics::server::Endpoint;
@@ -70,6 +70,7 @@ impl Server {
     /// # Errors
     /// [`ServeError`].
     pub fn start(config: ServerConfig) -> Result<Self, ServeError> {
+        heap::keep();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let listeners = listen(&runtime, &config)?;
         let addresses = listeners.iter().map(TcpListener::local_addr).collect::<Result<Vec<_>, _>>()?;

@@ -3,7 +3,7 @@
 use crate::args::serve::ServeArgs;
 use crate::context::{Context, Exit};
 use crate::error::CliError;
-use crate::linked::serve::{self, Told};
+use crate::linked::serve;
 use crate::report::Serving;
 
 /// Serves until told to stop.
@@ -20,10 +20,7 @@ pub fn run(args: &ServeArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError>
         return Ok(Exit::Good);
     }
     let mut written = Ok(());
-    serve::serve(args, &mut |told| match told {
-        Told::Ready(serving) => written = announce(serving, cx),
-        Told::Reloaded(text) => cx.note(text),
-    })?;
+    serve::serve(args, &mut |serving| written = announce(serving, cx))?;
     written.map(|()| Exit::Good)
 }
 

@@ -26,6 +26,14 @@ pub fn begin(config: &LogConfig) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Whether the log can be begun as it is configured.
+///
+/// # Errors
+/// `Usage` for a filter that makes no sense.
+pub fn check(config: &LogConfig) -> Result<(), CliError> {
+    filter(&config.filter).map(drop)
+}
+
 /// A level, or levels by module: `info`, `warn,saker_tcp=debug`.
 fn filter(text: &str) -> Result<Targets, CliError> {
     // A word alone would be a module with all it tells.

@@ -8,23 +8,14 @@ use saker_tcp::{
 use super::scrubs::Scrubs;
 use super::supervised::Supervised;
 use crate::args::serve::ServeArgs;
-use crate::error::CliError;
+use crate::error::{CliError, one_line};
 use crate::report::Serving;
 
-/// What is told while devices are served.
-#[derive(Debug)]
-pub enum Told<'a> {
-    /// Hosts can connect.
-    Ready(&'a Serving),
-    /// The configuration was read again; or why not.
-    Reloaded(&'a str),
-}
-
-/// Serves devices to the network until a signal says stop.
+/// Serves devices to the network until a signal says stop; `ready` is told when hosts can connect.
 ///
 /// # Errors
 /// `Usage` for a configuration that makes no sense, `Failed` otherwise.
-pub fn serve(args: &ServeArgs, told: &mut dyn FnMut(Told<'_>)) -> Result<(), CliError> {
+pub fn serve(args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), CliError> {
     let config = configuration(args)?;
     super::log::begin(&config.log)?;
     let mut stop =
@@ -41,10 +32,10 @@ pub fn serve(args: &ServeArgs, told: &mut dyn FnMut(Told<'_>)) -> Result<(), Cli
         redis: server.redis_addresses().iter().map(ToString::to_string).collect(),
         metrics: server.metrics_address().map(|address| format!("http://{address}/metrics")),
     };
-    told(Told::Ready(&serving));
+    ready(&serving);
     let supervised = Supervised::begin(&server, &serving)?;
     while stop.wait() == Word::Reload {
-        told(Told::Reloaded(&reload(&server, args)));
+        reload(&server, args);
     }
     drop(supervised);
     server.stop().map_err(|error| failed(&error))
@@ -65,7 +56,8 @@ pub fn check(args: &ServeArgs) -> Result<(), CliError> {
     config.policies().map(drop).map_err(|error| in_file(args, &error))
 }
 
-fn reload(server: &Server, args: &ServeArgs) -> String {
+/// Reads the configuration again. What came of it is a line of the log, and an error of it if nothing did.
+fn reload(server: &Server, args: &ServeArgs) {
     let reloaded = configuration(args).and_then(|mut config| {
         // Ports that the system has chosen stay.
         if config.listen.iter().all(|address| address.port() == 0) {
@@ -74,11 +66,14 @@ fn reload(server: &Server, args: &ServeArgs) -> String {
         server.reload(&config).map_err(|error| in_file(args, &error))
     });
     match reloaded {
-        Ok(fixed) if fixed.is_empty() => "hosts and secrets were read again".into(),
+        Ok(fixed) if fixed.is_empty() => tracing::info!("the configuration was read again"),
         Ok(fixed) => {
-            format!("hosts and secrets were read again; {} change with a new start only", fixed.join(", "))
+            let with_a_new_start = fixed.join(", ");
+            tracing::warn!(with_a_new_start, "the configuration was read again; some settings change later");
         }
-        Err(error) => format!("the configuration stays as it was: {error}"),
+        Err(error) => {
+            tracing::error!(error = %one_line(&error.to_string()), "the configuration stays as it was");
+        }
     }
 }
 
@@ -135,6 +130,7 @@ fn configuration(args: &ServeArgs) -> Result<ServerConfig, CliError> {
         config.connections_memory_max = usize::try_from(bytes).unwrap_or(usize::MAX);
     }
     config.check(hosts_stated).map_err(|error| in_file(args, &error))?;
+    super::log::check(&config.log)?;
     Ok(config)
 }
 

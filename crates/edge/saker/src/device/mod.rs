@@ -116,10 +116,7 @@ impl Opened {
 const REMOTE_PROFILE: &str = "remote";
 
 fn start(url: &DeviceUrl) -> Result<(AnyDriver, Port, String), Error> {
-    let (mut device, host, profile) = build_device(url)?;
-    if url.prefault > 0 {
-        device.bring_in(url.prefault);
-    }
+    let (device, host, profile) = build_device(url)?;
     if let Some((nsid, what)) = device.damage().into_iter().next() {
         return Err(Error::Damaged { nsid, what });
     }
@@ -198,6 +195,15 @@ fn close_cells<T>(device: Device<T>) -> Result<(), Error> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
+    saker_runtime::huge_pages::install();
+    let (mut device, host, profile) = built(url)?;
+    if url.prefault > 0 {
+        device.bring_in(url.prefault);
+    }
+    Ok((device, host, profile))
+}
+
+fn built(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
     match &url.place {
         Backing::Memory { bytes, profile, seed, engine, blocks, .. } => {
             let profile = profile_named(profile)?;

@@ -59,6 +59,7 @@ impl Engine {
             return;
         }
         let now = self.now();
+        self.traffic.begin_round();
         while let Some((charge, (flight, command))) = self.traffic.next(now) {
             let Some(local) = &mut self.local else { return };
             let flight = Flight { begun: if charge.was_held { now } else { flight.asked }, ..flight };

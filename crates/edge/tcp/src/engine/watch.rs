@@ -194,7 +194,7 @@ impl Watch {
         let (media, retired) = local.shared().clocked.media();
         let failures = media.failures - self.media.failures.min(media.failures);
         if failures > 0 || retired > self.retired {
-            told!(self.limits, WARN, Fault, failures, retired_segments = retired, "the medium failed");
+            told!(self.limits, WARN, Medium, failures, retired_segments = retired, "the medium failed");
         }
         (self.media, self.retired) = (media, retired);
     }

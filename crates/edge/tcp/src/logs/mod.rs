@@ -30,6 +30,8 @@ pub(crate) enum Kind {
     Format,
     /// A command failed through the medium or through us.
     Fault,
+    /// The medium failed.
+    Medium,
     /// A command took long.
     Slow,
     /// A host waits for a limit.
@@ -39,7 +41,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Stranger,
         Self::Connect,
         Self::Refuse,
@@ -48,6 +50,7 @@ impl Kind {
         Self::Reset,
         Self::Format,
         Self::Fault,
+        Self::Medium,
         Self::Slow,
         Self::Limit,
         Self::Authentication,
@@ -64,6 +67,7 @@ impl Kind {
             Self::Reset => "controllers enabled, reset or shut down",
             Self::Format => "formatted namespaces",
             Self::Fault => "faults",
+            Self::Medium => "failures of the medium",
             Self::Slow => "slow commands",
             Self::Limit => "hosts at their limits",
             Self::Authentication => "failed authentications",

@@ -14,6 +14,7 @@ mod hermitage;
 mod identities;
 mod leaving;
 mod limits;
+mod lines;
 mod malformed;
 mod memory;
 mod pairs;
@@ -30,5 +31,6 @@ mod spaces;
 mod standard;
 pub mod support;
 mod transactions;
+#[expect(dead_code, reason = "what is slow by the clock is not for devices behind a network")]
 #[path = "../../../saker/tests/support/held_back.rs"]
 mod waiting;

@@ -14,6 +14,8 @@ use zerocopy::IntoBytes;
 
 /// The longest a test waits for the other side.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Who it is, unless it is somebody else.
+const HOST: &str = "nqn.2014-08.org.example:raw";
 
 /// A socket to the server.
 pub fn dial(address: SocketAddr) -> TcpStream {
@@ -59,6 +61,17 @@ impl RawQueue {
         address: SocketAddr,
         subnqn: &str,
         cntlid: u16,
+        queue: (u16, u16),
+    ) -> Result<(Self, u16), Status> {
+        Self::connect_as(HOST, address, subnqn, cntlid, queue)
+    }
+
+    /// The same of a host of that name.
+    pub fn connect_as(
+        host: &str,
+        address: SocketAddr,
+        subnqn: &str,
+        cntlid: u16,
         (qid, entries): (u16, u16),
     ) -> Result<(Self, u16), Status> {
         let options = InitiatorOptions { digests: Digests::default() };
@@ -70,7 +83,7 @@ impl RawQueue {
         let mut data = ConnectData::empty();
         data.cntlid = cntlid.into();
         data.subnqn = fabrics::nqn_field(subnqn).expect("a name");
-        data.hostnqn = fabrics::nqn_field("nqn.2014-08.org.example:raw").expect("a name");
+        data.hostnqn = fabrics::nqn_field(host).expect("a name");
         let connect = Connect { qid, sqsize: entries - 1, ..Connect::default() };
         let answer = queue.execute(connect.encode(), Data::Send(data.as_bytes().to_vec()));
         match answer.cqe.status() {
@@ -81,8 +94,13 @@ impl RawQueue {
 
     /// An enabled controller: its admin queue and CNTLID.
     pub fn admin(address: SocketAddr, subnqn: &str) -> (Self, u16) {
+        Self::admin_as(HOST, address, subnqn)
+    }
+
+    /// The same of a host of that name.
+    pub fn admin_as(host: &str, address: SocketAddr, subnqn: &str) -> (Self, u16) {
         let any = ConnectData::ANY_CONTROLLER;
-        let (mut queue, cntlid) = Self::connect(address, subnqn, any, (0, 32)).expect("connected");
+        let (mut queue, cntlid) = Self::connect_as(host, address, subnqn, any, (0, 32)).expect("connected");
         let cc = Cc::default().with_css(Cc::CSS_ALL).with_iosqes(6).with_iocqes(4).with_en(true);
         let set = fabrics::property_set(fabrics::property::CC, false, cc.0.into());
         assert!(queue.execute(set, Data::None).cqe.status().is_success());

@@ -12,6 +12,7 @@ mod bucket;
 mod flow;
 mod gate;
 mod namespaces;
+mod round;
 mod turns;
 mod waits;
 
@@ -25,6 +26,7 @@ use flow::{Flow, Pick, Place, Waiting};
 pub use gate::{Rate, Rates};
 pub use namespaces::NamespaceRates;
 use namespaces::Namespaces;
+use round::Round;
 use turns::Turns;
 use waits::Waits;
 pub use waits::{Limit, Waited};
@@ -72,6 +74,7 @@ pub struct Traffic<T> {
     names: BTreeMap<String, HostId>,
     namespaces: Namespaces,
     turns: Turns,
+    round: Round,
     waits: Waits,
     waiting: usize,
     waiting_bytes: u64,
@@ -104,6 +107,7 @@ impl<T> Default for Traffic<T> {
             names: BTreeMap::new(),
             namespaces: Namespaces::default(),
             turns: Turns::default(),
+            round: Round::default(),
             waits: Waits::default(),
             waiting: 0,
             waiting_bytes: 0,
@@ -256,7 +260,13 @@ impl<T> Traffic<T> {
         self.deadline
     }
 
-    /// What goes to the device next; `None` if nothing waits or may.
+    /// The device has carried out what it had of a device without time, or takes more of one that keeps time. To be called before
+    /// [`Traffic::next`] is asked for what goes now.
+    pub const fn begin_round(&mut self) {
+        self.round.begin();
+    }
+
+    /// What goes to the device next; `None` if nothing more waits or may go in this round.
     pub fn next(&mut self, now: Instant) -> Option<(Charge, T)> {
         self.deadline = None;
         if self.waiting == 0 || self.in_device >= self.window.all {
@@ -267,6 +277,10 @@ impl<T> Traffic<T> {
         while held < self.turns.len() {
             let host = self.turns.front()?;
             let flow = self.flows.get_mut(&host)?;
+            if !self.round.has_place(flow.place) {
+                self.deadline = None;
+                return None;
+            }
             match flow.pick(&mut self.namespaces, &mut self.waits, now) {
                 Pick::Empty => self.turns.end(flow),
                 Pick::Until(at) => {
@@ -293,6 +307,7 @@ impl<T> Traffic<T> {
 
     fn go(&mut self, host: HostId, queue: usize, now: Instant) -> Option<(Charge, T)> {
         let flow = self.flows.get_mut(&host)?;
+        self.round.note(flow.place);
         let (nsid, Waiting { connection, bytes, at, item, .. }) = flow.take(queue, &mut self.waits, now)?;
         let was_held = flow.held_at.is_some_and(|held| held >= at);
         // Nobody else could have gone: what is owed to others is owed to nobody.

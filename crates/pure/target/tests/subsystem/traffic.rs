@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use saker_sim::{Duration, Instant};
-use saker_target::{HostId, NamespaceRates, Rates, Traffic, Window};
+use saker_target::{Charge, HostId, NamespaceRates, Rates, Traffic, Window};
 
 use super::START;
 
@@ -32,10 +32,16 @@ impl Dice {
     }
 }
 
+/// What goes first in a round of its own.
+fn next<T>(traffic: &mut Traffic<T>, now: Instant) -> Option<(Charge, T)> {
+    traffic.begin_round();
+    traffic.next(now)
+}
+
 /// Everything that may go now goes and is carried out at once.
 fn drain(traffic: &mut Traffic<u32>, now: Instant) -> Vec<u32> {
     std::iter::from_fn(|| {
-        let (charge, item) = traffic.next(now)?;
+        let (charge, item) = next(traffic, now)?;
         traffic.finished(charge, u64::MAX, now);
         Some(item)
     })
@@ -71,7 +77,7 @@ fn bytes_that_were_not_moved_are_given_back() {
     (0..1_000).for_each(|n| traffic.push((host, 1), (1, 1_000_000), n, START));
     let mut gone = 0;
     for ms in 0..1_000 {
-        while let Some((charge, _)) = traffic.next(at(ms * 1_000_000)) {
+        while let Some((charge, _)) = next(&mut traffic, at(ms * 1_000_000)) {
             gone += 1;
             traffic.finished(charge, 10_000, at(ms * 1_000_000));
         }
@@ -106,7 +112,7 @@ fn a_quiet_host_waits_for_no_more_than_a_turn_of_a_greedy_one() {
             traffic.push((quiet, 99), (1, 100), 1_000_000, START);
             let begun = before;
             loop {
-                let (charge, item) = traffic.next(START).unwrap();
+                let (charge, item) = next(&mut traffic, START).unwrap();
                 traffic.finished(charge, u64::MAX, START);
                 if item == 1_000_000 {
                     break;
@@ -129,7 +135,7 @@ fn who_begins_to_ask_again_and_again_gets_no_more_than_others() {
     (0..100).for_each(|_| traffic.push((steady, 1), (1, 0), 0, START));
     let mut served = [0_u32; 2];
     let mut one = |traffic: &mut Traffic<u32>| {
-        let (charge, item) = traffic.next(START).unwrap();
+        let (charge, item) = next(traffic, START).unwrap();
         traffic.finished(charge, u64::MAX, START);
         served[item as usize] += 1;
         if item == 0 {
@@ -160,7 +166,7 @@ fn greedy_hosts_share_by_what_they_cost() {
     (0..32).for_each(|_| (0..3).for_each(|n| push(&mut traffic, n)));
     let mut cost = [0; 3];
     for _ in 0..20_000 {
-        let (charge, n) = traffic.next(START).unwrap();
+        let (charge, n) = next(&mut traffic, START).unwrap();
         traffic.finished(charge, u64::MAX, START);
         cost[n as usize] += charge.cost();
         push(&mut traffic, n as usize);
@@ -245,18 +251,47 @@ fn the_window_bounds_what_the_device_has() {
     traffic.set_window(Window { all: 100_000, each: 20_000 });
     let (a, b) = (traffic.join("a", NONE, START), traffic.join("b", NONE, START));
     (0..100).for_each(|n| traffic.push((a, 1), (1, 0), n, START));
-    let alone: Vec<_> = std::iter::from_fn(|| traffic.next(START)).collect();
+    let alone: Vec<_> = std::iter::from_fn(|| next(&mut traffic, START)).collect();
     assert_eq!(alone.len(), 25, "100,000 of 4,096 each");
     traffic.push((b, 2), (1, 0), 1_000, START);
     alone.into_iter().for_each(|(charge, _)| traffic.finished(charge, 0, START));
-    let both: Vec<_> = std::iter::from_fn(|| traffic.next(START)).collect();
+    let both: Vec<_> = std::iter::from_fn(|| next(&mut traffic, START)).collect();
     let first = both.iter().position(|(_, item)| *item == 1_000).unwrap();
     assert!(both.len() == 1 + 5 && first <= 4, "{both:?}");
     assert_eq!(traffic.deadline(), None, "what it waits for is no limit");
     both.into_iter().for_each(|(charge, _)| traffic.finished(charge, 0, START));
     // The other one is there no more.
     let later = START + Duration::from_nanos(SECOND);
-    assert_eq!(std::iter::from_fn(|| traffic.next(later)).count(), 25);
+    assert_eq!(std::iter::from_fn(|| next(&mut traffic, later)).count(), 25);
+}
+
+/// A small command does not wait for the answers of a long one behind it; the long one waits a round at most.
+#[test]
+fn who_begins_to_ask_has_a_round_and_the_others_have_the_next_one() {
+    let mut traffic = Traffic::default();
+    let (greedy, quiet) = (traffic.join("greedy", NONE, START), traffic.join("quiet", NONE, START));
+    let round = |traffic: &mut Traffic<u32>| {
+        traffic.begin_round();
+        let all: Vec<_> = std::iter::from_fn(|| traffic.next(START)).collect();
+        assert_eq!(traffic.deadline(), None, "nothing waits for a limit");
+        let items: Vec<u32> = all.iter().map(|(_, item)| *item).collect();
+        all.into_iter().for_each(|(charge, _)| traffic.finished(charge, u64::MAX, START));
+        items
+    };
+    traffic.set_window(Window { all: 64 << 10, each: u64::MAX });
+    (0..40).for_each(|_| traffic.push((greedy, 1), (1, 256 << 10), 0, START));
+    traffic.push((quiet, 2), (1, 100), 1, START);
+    // The first of those that have begun to ask is a greedy one: nobody knew.
+    while !round(&mut traffic).contains(&1) {}
+    let mut long = 0;
+    for _ in 0..20 {
+        traffic.push((quiet, 2), (1, 100), 1, START);
+        let rounds: [Vec<u32>; 3] = std::array::from_fn(|_| round(&mut traffic));
+        let at = rounds.iter().position(|items| items.contains(&1)).unwrap();
+        assert!(at <= 1, "it waits for one long command at most: {rounds:?}");
+        long += rounds.iter().flatten().filter(|item| **item == 0).count();
+    }
+    assert!(long >= 20, "the greedy one goes on: {long}");
 }
 
 /// What a command was: host, connection, namespace, number.
@@ -267,7 +302,7 @@ struct Model {
     dice: Dice,
     now: Instant,
     hosts: Vec<(HostId, u64)>,
-    in_device: Vec<(saker_target::Charge, Item)>,
+    in_device: Vec<(Charge, Item)>,
     waiting: Vec<Item>,
     number: u64,
 }
@@ -284,6 +319,9 @@ impl Model {
     }
 
     fn next(&mut self) {
+        if self.dice.roll(3) == 0 {
+            self.traffic.begin_round();
+        }
         let Some((charge, item)) = self.traffic.next(self.now) else { return };
         let (n, _, nsid, number) = item;
         let first = self.waiting.iter().find(|other| (other.0, other.2) == (n, nsid)).unwrap();
