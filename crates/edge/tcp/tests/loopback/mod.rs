@@ -31,6 +31,5 @@ mod spaces;
 mod standard;
 pub mod support;
 mod transactions;
-#[expect(dead_code, reason = "what is slow by the clock is not for devices behind a network")]
 #[path = "../../../saker/tests/support/held_back.rs"]
 mod waiting;
