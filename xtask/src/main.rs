@@ -50,7 +50,11 @@ enum Command {
     /// Apply the text rules of xtask/tidy.toml to all tracked files.
     Tidy,
     /// Look whether crates could be published, and whether every file has a licence.
-    Packages,
+    Packages {
+        /// Add the line with the licence to files of code that have none.
+        #[arg(long)]
+        fix: bool,
+    },
     /// Build the command as a static program and as a Debian package, with manual pages and completions.
     Package(packages::PackageArgs),
     /// Take digests of what a `saker` binary does, and compare them with those of another one.
@@ -85,7 +89,12 @@ fn run(command: Command) -> Result<bool, Fault> {
         Command::Layers => Ok(finding::report(&layers::check(&workspace)?)),
         Command::Modules => Ok(finding::report(&modules::check(&workspace)?)),
         Command::Tidy => Ok(finding::report(&tidy::check(&workspace)?)),
-        Command::Packages => Ok(finding::report(&packages::check(&workspace)?)),
+        Command::Packages { fix } => {
+            if fix {
+                println!("{} files have their licence now", packages::fix(&workspace)?);
+            }
+            Ok(finding::report(&packages::check(&workspace)?))
+        }
         Command::Package(args) => packages::package(&workspace, &args),
         Command::Baseline(args) => baseline::run(&workspace, &args),
         Command::Rocksdb { args } => rocksdb::run(&workspace, &args),

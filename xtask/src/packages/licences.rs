@@ -16,11 +16,28 @@ const TEXTS: [(&str, &str); 4] = [
     ("CC-BY-4.0", "crates/pure/workload/data/LICENSE.md"),
 ];
 
+/// REUSE.toml.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Reuse {
+pub struct Reuse {
     version: u32,
     annotations: Vec<Annotation>,
+}
+
+impl Reuse {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// When it is missing or makes no sense.
+    pub fn load(workspace: &Workspace) -> Result<Self, Fault> {
+        Ok(toml::from_str(&fs::read_to_string(workspace.root.join("REUSE.toml"))?)?)
+    }
+
+    /// The licence of a file: the last annotation that names it counts.
+    pub fn licence_of(&self, path: &str) -> Option<&str> {
+        let named = self.annotations.iter().rev().find(|one| matches(&one.path, path));
+        named.map(|one| one.licence.as_str())
+    }
 }
 
 #[derive(Deserialize)]
@@ -35,8 +52,7 @@ struct Annotation {
 
 /// Files without a licence, licences without a text, annotations of nothing.
 pub fn check(workspace: &Workspace) -> Result<Vec<Finding>, Fault> {
-    let reuse: Reuse = toml::from_str(&fs::read_to_string(workspace.root.join("REUSE.toml"))?)?;
-    Ok(judge(&reuse, &workspace.tracked_files()?))
+    Ok(judge(&Reuse::load(workspace)?, &workspace.tracked_files()?))
 }
 
 fn judge(reuse: &Reuse, files: &[String]) -> Vec<Finding> {
@@ -103,6 +119,17 @@ mod tests {
         assert_eq!(said("**", "GPL-3.0-only", &all), ["the text of GPL-3.0-only is not here"]);
         assert_eq!(said("**", "MIT", &["a"]), ["the text of MIT is not here"]);
         assert!(said("none/**", "MIT", &all)[0].contains("names no file"));
+    }
+
+    #[test]
+    fn the_last_annotation_that_names_a_file_counts() {
+        let one = |path: &str, licence: &str| Annotation {
+            path: path.into(),
+            copyright: "2026 X".into(),
+            licence: licence.into(),
+        };
+        let reuse = Reuse { version: 1, annotations: vec![one("**", "MIT"), one("data/*", "CC-BY-4.0")] };
+        assert_eq!((reuse.licence_of("data/x"), reuse.licence_of("x")), (Some("CC-BY-4.0"), Some("MIT")));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! What leaves this checkout: crates for the registry, licences of files, and packages of the command.
 
 mod build;
+mod headers;
 mod licences;
 mod registry;
 
 pub use build::{PackageArgs, package};
+pub use headers::fix;
 
 use crate::Fault;
 use crate::finding::Finding;
@@ -17,6 +19,7 @@ use crate::workspace::Workspace;
 pub fn check(workspace: &Workspace) -> Result<Vec<Finding>, Fault> {
     let mut findings = registry::check(workspace)?;
     findings.extend(licences::check(workspace)?);
+    findings.extend(headers::check(workspace)?);
     Ok(findings)
 }
 
