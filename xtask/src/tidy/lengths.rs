@@ -16,7 +16,8 @@ pub fn check(source: &Source, config: &Config) -> Vec<Finding> {
 
 fn file(source: &Source, config: &Config) -> Option<Finding> {
     let (warn, max) = (config.lengths.file_lines_warn, config.lengths.file_lines_max);
-    let lines = source.text.lines().count();
+    // The licence on the first line is no part of what the file is about.
+    let lines = source.text.lines().filter(|line| !line.starts_with("// SPDX-")).count();
     let message = |limit| format!("has {lines} lines of at most {limit}: one file, one concern");
     if lines > max {
         Some(Finding::fail(RULE, &source.path, message(max)))
@@ -55,6 +56,8 @@ mod tests {
         assert_eq!(found("a.rs", &"x\n".repeat(5)), [(Level::Warn, "a.rs".into())]);
         assert_eq!(found("a.rs", &"x\n".repeat(6)), [(Level::Warn, "a.rs".into())]);
         assert_eq!(found("a.rs", &"x\n".repeat(7)), [(Level::Fail, "a.rs".into())]);
+        let licensed = ["// SPDX-\n", &"x\n".repeat(6)].concat();
+        assert_eq!(found("a.rs", &licensed), [(Level::Warn, "a.rs".into())]);
     }
 
     #[test]
