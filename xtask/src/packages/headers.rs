@@ -30,11 +30,11 @@ fn missing(path: &str, text: &str, licence: &str) -> Option<(String, usize)> {
     (!text[at..].starts_with(&line)).then_some((line, at))
 }
 
+/// Gets a file's path and text, the line that it lacks, and where that belongs.
+type Visit<'v> = dyn FnMut(&str, &str, (String, usize)) -> Result<(), Fault> + 'v;
+
 /// Calls `each` for every file without its line.
-fn walk(
-    workspace: &Workspace,
-    each: &mut dyn FnMut(&str, &str, (String, usize)) -> Result<(), Fault>,
-) -> Result<(), Fault> {
+fn walk(workspace: &Workspace, each: &mut Visit<'_>) -> Result<(), Fault> {
     let reuse = Reuse::load(workspace)?;
     for path in workspace.tracked_files()? {
         // What is no text is no code.
