@@ -56,3 +56,18 @@ fn an_answer_that_is_too_long_is_an_error_and_the_next_command_works() {
     assert!(error(&redis.ask(&many)).contains("too long"));
     assert_eq!(redis.line("STRLEN big"), Reply::Integer(2 << 20));
 }
+
+#[test]
+fn what_no_transaction_takes_is_refused_wholly() {
+    let server = serve("mem:?size=512MiB");
+    let mut redis = connect(&server);
+    let value = vec![1; 100_000];
+    for (pairs, fits) in [(10_u8, true), (11, false)] {
+        let keys: Vec<[u8; 2]> = (0..pairs).map(|n| [pairs, n]).collect();
+        let command = std::iter::once(&b"MSET"[..]).chain(keys.iter().flat_map(|key| [&key[..], &value]));
+        let answer = redis.ask(&command.collect::<Vec<_>>());
+        assert!(if fits { answer == ok() } else { error(&answer).contains("too long") }, "{answer:?}");
+        let there = keys.iter().filter(|key| redis.ask(&[b"EXISTS", &key[..]]) == Reply::Integer(1)).count();
+        assert_eq!(there, if fits { keys.len() } else { 0 });
+    }
+}
