@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 // node's redis client, as its users call it, on a port of `saker serve --resp`.
 
 import assert from 'node:assert';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 // What node's redis client makes of a device that is full, slow or killed. usage: redis_faults.mjs SAKER FOLDER
 
 import assert from 'node:assert';

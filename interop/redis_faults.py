@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """What redis-py makes of a device that is full, only read, slow, or killed. usage: redis_faults.py SAKER FOLDER"""
 
 import signal

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Store, Retrieve, Exist, List and Delete of SPDK's NVMe driver on the key-value namespace of a target, and what it reads of the
  * controller, once with each choice of digests.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """What Python costs: reads of 1 MiB beside the Rust call, puts of 16 bytes in batches, two threads beside one.
 
 usage: python bench.py RUST_PROGRAM [--check]     RUST_PROGRAM is target/release/saker-python-speed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Blocks of prompts that share prefixes, on four stores: a device of Saker as a cache, files, Redis, RocksDB.
 
 usage: python kvcache_bench.py FOLDER [--prompts N] [--seed N] [--json FILE]      FOLDER is on the file system to be measured

@@ -1,4 +1,5 @@
 #!/bin/busybox sh
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 # Init of the guest. Its last line, "mooncake: PASSED" or "mooncake: FAILED ...", is the verdict.
 export PATH=/bin:/sbin
 /bin/busybox mkdir -p /proc /sys /dev /tmp /offload /etc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Inside the guest: Mooncake's published wheel, unmodified, offloads objects to the device of `saker serve`, and reads them back from there.
 
 usage: soak.py OBJECTS     prints what it does; exit code 0: all objects came back, some of them from the device

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The project's own checker, run as `cargo xtask CMD`.
 //!
 //! `check` is the developer's command: formatting, layers, text rules, lints, tests, documentation and benches, with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `cargo xtask rocksdb`: the comparison of `bench/rocksdb`, a workspace of its own, with what its build needs.
 //!
 //! RocksDB's bindings are made by bindgen, which loads libclang. Where there is none, Debian's package is installed (as root),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The long tier: full counts, release, loom; its summary goes into the docs.
 //!
 //! It takes hours, so the summary is written after every step, a run may be of some steps only, and a step that did not run

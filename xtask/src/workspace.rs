@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The checkout: where it is, what it tracks, what it is made of.
 
 use std::ffi::OsString;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Times of a phase: the wall's, and what processors of the machine worked for this process meanwhile.
 
 use std::time::Instant;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Our LSM engine beside RocksDB: the same keys, values and order of operations for both, in one process, in turn.
 //!
 //! `cargo xtask rocksdb -- [OPTIONS]` builds and runs it. Timing is `off`: what is compared is how much work a processor has

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What RocksDB's merging takes of one thread: tables of level 0, all of which overlap, are compacted into one level by one thread.
 //!
 //! The price of merging at a modelled host follows from it (`host.merge_cpu_percent` of a profile; `merge_price` of `saker-world`

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Our side: the LSM engine of a device in memory, or of an image on the tmpfs, through the library's door.
 
 use crate::store::{Durability, Fault, Store};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Medians, ratios, and the two forms they are told in.
 
 use crate::clock::Took;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! RocksDB, with its defaults but for what the comparison fixes; all of it is in [`Store::options`].
 
 use crate::store::{Durability, Fault, Store};

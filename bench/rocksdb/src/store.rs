@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What both stores do.
 
 /// Whatever goes wrong ends the run.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What is done to a store: every key once in random order, then reads and scans of random keys.
 
 use crate::clock::{Took, time};

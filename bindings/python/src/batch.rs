@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `saker.Batch`.
 
 use crate::errors::{pickled, raised};

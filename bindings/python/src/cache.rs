@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `saker.KvCache`.
 
 use crate::errors::{pickled, raised};

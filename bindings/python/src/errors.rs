@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Faults as exceptions: `saker.errors` has a class of each name.
 
 use pyo3::exceptions::PyTypeError;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The compiled half of the package `saker`. Each class adds Python's types to one of `saker_handle` and nothing else; every call that
 //! may wait for a device does so detached from the interpreter.
 

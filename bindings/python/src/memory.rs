@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Memory of Python objects, lent to a call: objects with the buffer protocol, and tensors that have none.
 //!
 //! A buffer is exported while it is lent, so nobody resizes it. Who writes to it from another thread meanwhile races, as with

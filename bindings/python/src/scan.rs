@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `saker.Pairs` and `saker.Keys`: iterators over a device.
 
 use crate::errors::{pickled, raised};

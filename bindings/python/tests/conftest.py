@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Devices for tests."""
 
 from __future__ import annotations

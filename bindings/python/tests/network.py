@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """A target in a process of its own, and a network before it that fails when it is told to."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """The asyncio twin."""
 
 from __future__ import annotations

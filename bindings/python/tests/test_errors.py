@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Each status has a class, and the classes are those that the compiled half knows."""
 
 from __future__ import annotations

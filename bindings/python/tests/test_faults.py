@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """What a program is told when a device is full, slow, out of reach or killed, wherever it is."""
 
 from __future__ import annotations

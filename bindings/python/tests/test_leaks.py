@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """No call keeps anything."""
 
 from __future__ import annotations

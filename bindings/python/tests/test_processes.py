@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """What other processes do: forks, and SIGKILL."""
 
 from __future__ import annotations

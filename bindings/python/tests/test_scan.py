@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Iterators over a device."""
 
 from __future__ import annotations

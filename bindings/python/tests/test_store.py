@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """The mapping, and the calls of a store, on every engine."""
 
 from __future__ import annotations

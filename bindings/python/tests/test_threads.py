@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Threads on one device, and on several."""
 
 from __future__ import annotations

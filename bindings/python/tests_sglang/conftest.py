@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """SGLang's own base class and factory, from its wheel without what it depends on. `check sglang` unpacks the wheel."""
 
 from __future__ import annotations

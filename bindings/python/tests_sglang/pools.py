@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Host pools as SGLang has them: pages of several layers, in the layouts of python/sglang/srt/mem_cache/pool_host/mha.py."""
 
 from __future__ import annotations

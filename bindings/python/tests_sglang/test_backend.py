@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Conformance of the backend to SGLang's `HiCacheStorage`, loaded by SGLang's own factory as `dynamic`."""
 
 from __future__ import annotations

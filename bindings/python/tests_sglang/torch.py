@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """What the backend and its base class use of PyTorch, over NumPy. It stands for `torch`, whose wheel is hundreds of megabytes."""
 
 from __future__ import annotations

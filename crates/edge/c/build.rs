@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The name by which programs that were linked with the shared library look for it.
 
 fn main() {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Workloads and comparisons in virtual time that older binaries have too.
 
 use super::program::Program;

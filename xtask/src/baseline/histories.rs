@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Histories of every engine: in the device, at the host, and alone; and the same cut short by power cuts.
 
 use serde_json::{Map, Value};

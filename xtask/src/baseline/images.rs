@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Image files: made with a seed, loaded, deleted from, closed and opened again.
 
 use std::fs;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `cargo xtask baseline BINARY`: what a `saker` binary does, in digests, so that two binaries can be compared. A change of code
 //! that is to change nothing is checked against the baseline of the commit before it.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The binary that is looked at.
 
 use std::path::{Path, PathBuf};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Digests by name, in a file, and how two such files differ.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! All experiments: their documents have no wall-clock times, only what a seed determines.
 
 use serde_json::Value;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The dependencies that the workspace declares.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The laws that hold over everything a crate reaches, even when someone widens the table of edges.
 
 use super::RULE;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The direction check: every declared dependency against the table in `xtask/layers.toml`.
 
 mod graph;

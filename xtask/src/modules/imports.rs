@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The modules that a file names.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Imports inside a crate: no circle between its top-level modules, and none between modules that are kept apart.
 
 mod graph;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The table of what modules may import.
 
 use std::collections::{BTreeMap, BTreeSet};

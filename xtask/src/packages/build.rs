@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `cargo xtask package`: the command as a static program and as a Debian package, with manual pages and completions.
 
 use std::fs;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every file of code says on its first line what its licence is, as REUSE.toml says it; so does a file that is copied out of here.
 
 use std::fs;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every tracked file has a licence by REUSE.toml, and every licence its text.
 
 use std::fs;

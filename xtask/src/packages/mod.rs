@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What leaves this checkout: crates for the registry, licences of files, and packages of the command.
 
 mod build;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Crates that are published say what they are, have a README, and depend on crates that are published, too.
 
 use std::collections::BTreeMap;

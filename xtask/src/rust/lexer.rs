@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Rust without its comments and literals, so that a rule does not trip over prose.
 
 use super::is_identifier;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Rust as text: without comments and literals, and its words.
 
 mod lexer;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Tests apart from what they test.
 
 /// Whether a file has only tests in it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Words in code.
 
 /// The offsets of a word that is no part of a longer identifier.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Steps of what is written in other languages, each a script beside it. They need programs that a machine may lack: a step without its
 //! own counts as ignored.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The steps of a run, in one table: cheap ones first, so that a slip shows early.
 
 pub mod bindings;

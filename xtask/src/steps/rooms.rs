@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The modules of a test program that joins what could be several.
 
 use crate::workspace::Target;

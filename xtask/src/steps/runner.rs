@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Running steps: output is passed on as it comes, and read on the way.
 
 use std::io::{self, BufRead, BufReader, Read, Write};

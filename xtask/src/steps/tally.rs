@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Counting the results that libtest prints.
 
 use std::ops::AddAssign;

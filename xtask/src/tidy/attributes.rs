@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A lint is silenced only with a reason.
 
 use super::config::Config;

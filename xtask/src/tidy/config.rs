@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The settings of the text rules.
 
 use serde::Deserialize;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every crate says what it is for, and the pure ones forbid `unsafe`.
 
 use super::config::{Config, within};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Functions that users call are compiled once, in their library: they are neither generic nor inlined, so that programs of users link fast.
 
 use super::config::Config;

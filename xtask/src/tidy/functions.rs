@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Functions and files stay as short as they are: the length that nine of ten do not exceed.
 
 use super::config::Config;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Rust files and lines stay short.
 
 use super::config::Config;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The lock file names the public registry only.
 
 use super::config::Config;

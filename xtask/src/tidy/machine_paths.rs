@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! No absolute path of somebody's machine.
 
 use super::config::Config;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Text rules over the tracked files, one rule per file.
 
 mod attributes;

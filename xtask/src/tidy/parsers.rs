@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Modules that read bytes from outside deny what panics on them.
 
 use super::config::Config;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A text file as the rules see it.
 
 use crate::rust::code_only;

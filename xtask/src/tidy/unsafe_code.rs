@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `unsafe` is written only where its invariants are looked after.
 
 use super::config::{Config, within};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A library that says in its manifest that it has no unit tests, or no doc tests, has none: cargo would not run them.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Banned words, each with its replacement.
 
 use super::config::{Config, Scan, Words, within};

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Key-value SSDs in user space.
 
 >>> import saker

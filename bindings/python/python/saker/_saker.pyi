@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """The compiled half of the package: docs/python.md says what the calls do."""
 
 from collections.abc import Iterable, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """``Store``: the compiled half, and what a mapping has besides."""
 
 from __future__ import annotations

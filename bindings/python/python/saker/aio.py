@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """The same for ``asyncio``: every call is awaited, and the event loop never waits for a device.
 
 A device has a thread, which carries its calls out in the order in which they were made. A task that is cancelled stops waiting; its

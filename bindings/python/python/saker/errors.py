@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Exceptions. ``SakerError`` is the base of all; each status of a device has a class of its own.
 
 ::

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """A storage backend of SGLang's HiCache: pages of attention state on a device of Saker.
 
 SGLang loads it by name (``--hicache-storage-backend dynamic``); docs/kv-caches.md says how. The interface is that of ``HiCacheStorage`` in

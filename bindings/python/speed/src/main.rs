@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The same reads as `bench.py` does, by the Rust call: prints bytes a second.
 //!
 //! usage: saker-python-speed URL KEYS BYTES CALLS

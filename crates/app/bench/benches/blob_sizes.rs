@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which values are better off in the LSM tree: rates by `min_blob_size`, length of values and kind of use, in virtual time.
 //!
 //! `cargo bench -p saker-bench --bench blob_sizes`. Without `--bench`, as `cargo test` runs it, it does a little of each.

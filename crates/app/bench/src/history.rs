@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Histories as documents: digests in hexadecimal digits and every counter by name. For `cargo xtask baseline`.
 
 use super::BenchReport;

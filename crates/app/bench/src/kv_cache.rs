@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Blocks of attention state on the device of a URL: requests ask for prefixes, get what is there, store what is not.
 
 use crate::BenchReport;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One workload on one device: in virtual time, or on whatever a device URL opens; and HostKV beside DiskKV ([`compare()`]).
 //!
 //! A crate of its own because what loops over real devices is optimised, unlike the experiments of `saker-lab`.

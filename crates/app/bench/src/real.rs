@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A workload on the device of a URL, by this machine's clock.
 
 use crate::door::{Buffers, DoorStore, carry_out, drain};

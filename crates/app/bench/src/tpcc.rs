@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! TPC-C's New-Order and Payment on the device of a URL.
 
 use crate::door::{Buffers, DoorStore, carry_out, drain};

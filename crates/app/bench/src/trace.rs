@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Times of commands as files: one JSON line a command, or the trace event format that Perfetto and Chrome read.
 
 use saker_sim::Instant;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! YCSB: a load phase, a run phase, one client, and the lines that YCSB reports.
 
 use crate::door::{self, Buffers, DoorLane, DoorStore};

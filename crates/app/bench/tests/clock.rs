@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! HostKV and DiskKV with several application threads against the clock: every operation is done once, whoever does it.
 
 use saker::url::Timing;

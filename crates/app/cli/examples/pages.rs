@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Writes the manual pages and the shells' completions of the command into a folder: `pages FOLDER`.
 
 use std::fs;

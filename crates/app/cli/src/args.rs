@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The command line: which commands there are, and what is said about a line that makes no sense.
 
 pub mod backup;

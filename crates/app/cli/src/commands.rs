@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The commands, one a file: what is done with the arguments, and the output.
 
 pub mod backup;

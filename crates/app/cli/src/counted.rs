@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Counters of a device, for `saker info`.
 
 use saker::{Counter, CounterKind, CounterOf};

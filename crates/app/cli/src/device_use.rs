@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `--device` where it says nothing is refused: a device that was named and not used is a mistake in the line.
 
 use std::ffi::OsString;

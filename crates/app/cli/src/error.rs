@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Everything that can go wrong, each as one line: what happened, then what to do.
 
 use std::io;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How a run ends.
 
 /// How a command that did its work ends.

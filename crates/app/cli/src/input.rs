@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Values that come from standard input or a file.
 
 use std::fs::File;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Bytes as they are written on the command line: text, or `hex:` and `base64:` for any bytes.
 
 use base64::Engine as _;

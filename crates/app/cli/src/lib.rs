@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The `saker` command line as a library: [`run`] takes arguments and streams, so that a test can be the terminal; [`run_on`]
 //! takes the device, too.
 //!

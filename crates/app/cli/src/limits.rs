@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a record may measure, wherever it comes from.
 
 use crate::error::CliError;

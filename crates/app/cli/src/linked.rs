@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What does the work: where the crates of the program are joined in.
 
 pub mod backup;

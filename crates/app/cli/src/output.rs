@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The forms of standard output: versioned JSON documents, and tables for people.
 
 use std::io::{self, Write};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Progress of long commands, and what they say at the end.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Records in files: one a line, streamed in bounded memory.
 
 pub mod escape;

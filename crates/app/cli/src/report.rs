@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the long commands find, as data: the commands render it for people or as JSON.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From arguments to an exit code.
 
 use std::ffi::OsString;

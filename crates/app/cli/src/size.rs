@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Sizes as people write them: `4096`, `4KiB`, `1GB`.
 
 /// Units and their bytes: powers of 1024 with an `i` (IEC 80000-13), powers of 1000 without.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the commands need of a device.
 
 use crate::error::CliError;

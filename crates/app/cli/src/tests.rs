@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The command line from outside: arguments in; standard output, standard error and exit code out.
 
 mod experiments;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Periods in which writes were held, as a line: `#` where they were stopped, `-` where they were delayed, `.` where they went on.
 
 use serde_json::Value;

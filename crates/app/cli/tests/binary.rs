@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The program itself: what only a process has.
 
 use std::process::{Command, Stdio};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The program's own experiments and benches, at a tiny scale.
 
 use std::path::Path;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A host file system that is full, at the program: what `create`, `put` and `serve` say, and that writing goes on by
 //! itself.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Stock Linux kernels against `saker serve`, in QEMU: `interop/run`, a test for each kernel, and `interop/auth` for
 //! authentication. And SPDK: `interop/spdk`, where the variable `SAKER_SPDK` names its source tree. And `interop/prometheus`:
 //! promtool and Prometheus read its metrics. In the soak Redis's clients: `interop/redis`, and `interop/mooncake/run`: Mooncake's

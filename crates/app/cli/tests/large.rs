@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Files larger than memory should be: a load streams.
 
 use std::io::Read;

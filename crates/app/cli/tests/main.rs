@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The command, as its users call it. One program, so that it is linked once.
 
 mod binary;

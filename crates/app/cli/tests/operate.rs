@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What an operator sees of `saker serve`: its log, its metrics, `saker top`, and counters that outlive a kill.
 
 use std::io::{BufRead, BufReader, Read, Write};

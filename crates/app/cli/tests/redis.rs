@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `saker serve --resp` as a process that is killed, again and again.
 
 #[path = "../../../edge/tcp/tests/redis/client.rs"]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! SIGHUP to `saker serve` while hosts work: their connections and commands go on, and what is new holds from then on.
 
 use std::path::{Path, PathBuf};

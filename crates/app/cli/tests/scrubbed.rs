@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `saker serve --scrub`: its rate, its report, what it finds, and hosts at work meanwhile.
 
 use std::io::{BufRead, BufReader};

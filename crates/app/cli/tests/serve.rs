@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `saker serve` as a process: it says when it is ready, stops in order, and a kill loses nothing that was acknowledged.
 
 use std::io::{BufRead, BufReader};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A target as a process of its own, whose log is looked at while it runs.
 
 use std::io::{BufRead, BufReader};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How fast each engine stores and retrieves on this machine, timing `off`, host library and device on one thread: 8-byte keys,
 //! distinct, in no order, one operation at a time; and the memory that this takes.
 //!

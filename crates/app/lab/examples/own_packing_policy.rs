@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A packing policy of one's own: a value that comes by DMA stays where DMA puts it while the hole before it is small, and
 //! is copied to the write pointer when the hole would be larger than the value's last, partly filled memory page.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A profile of one's own: the board of BandSlim with a faster page, against the board as it is.
 //!
 //! `cargo run -p saker-lab --example own_profile`

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A transfer policy of one's own: a table says what each method costs up to each size, the cheapest one is taken. Here
 //! the table knows one thing only: inline up to 512 B, pages beyond.
 //!

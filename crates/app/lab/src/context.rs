@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What an experiment is given, and what it gives back.
 
 use crate::error::LabError;

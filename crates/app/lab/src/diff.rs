@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Two documents of experiments, compared: verdicts first, then numbers.
 
 use crate::report::{Check, Experiment, Point};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Why an experiment cannot be run.
 
 use crate::settings::SettingError;

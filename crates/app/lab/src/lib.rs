@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Experiments: what is run, what is measured, what is claimed and whether it holds.
 //!
 //! An experiment is a plan (`plans/*.toml`: parameters, charts, claims) and a file in [`experiments`] that runs it on a

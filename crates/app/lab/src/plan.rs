@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The committed plan of an experiment: what is run, what is drawn, what is claimed. Everything a paper leaves out is
 //! fixed there before the first run.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What an experiment finds, as data. It is written to JSON as it stands, and read back to be compared or drawn.
 
 pub use saker_engine::write_gate::Stalls;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Runs experiments, several at a time, and gives their results in the order asked for.
 
 pub use crate::context::{Context, Outcome, Progress};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a user changes for a run: `profile.KEY=VALUE`, `ENGINE.NAME=VALUE` such as `lsm.packing=all`, `hash_ftl.table_to_cache=N`, and sweeps
 //! over several values.
 

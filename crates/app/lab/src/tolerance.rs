@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How far from a claim still counts.
 
 use serde::{Deserialize, Serialize};

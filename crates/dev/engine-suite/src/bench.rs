@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! An engine over flash, and a driver that does what every driver must: it brings pages and holds them, hands completions over,
 //! does background work, and calls again.
 

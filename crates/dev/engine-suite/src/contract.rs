@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The contract of engines: each against a BTreeMap, over untimed flash so small that collections and checkpoints are
 //! always near, with power cycles of every kind in between.
 

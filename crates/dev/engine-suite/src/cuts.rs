@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Power goes at any event: while programs overtake each other, while segments are collected, and again while the engine
 //! recovers. The flash takes time here, so that cuts tear pages, and so that operations need pages that are not here.
 

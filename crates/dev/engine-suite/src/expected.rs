@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What may be found after power went.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Full devices: what they hold, what they say that they hold, and that it comes back.
 
 use crate::Subject;

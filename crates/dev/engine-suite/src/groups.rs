@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups against the same model, alone and among single operations.
 
 use crate::bench::changes_nothing;

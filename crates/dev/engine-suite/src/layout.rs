@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Payloads as the engine's contract describes them: lengths in front, zeros behind.
 
 use saker_engine::{Answers, GroupOp, GroupSource, KvError, Member, SourceError, Version};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Suites that any engine can be put through, whether this workspace has it or not.
 //!
 //! | module | what an engine must do |

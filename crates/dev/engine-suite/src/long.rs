@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Long values that were there, and are not.
 
 use crate::Subject;

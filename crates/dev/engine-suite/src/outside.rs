@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Engines as trait objects answer, count and write what they do when they are called directly. What an engine lacks it refuses
 //! by name.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Tests of all suites for an engine.
 
 /// A module of tests, one for each function of the suites: its name, and the [`Subject`](crate::Subject).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The suites find faults that are planted in the log, in a hash store's collections, and in what tells torn pages from whole ones.
 
 use saker_engine::EngineKind;

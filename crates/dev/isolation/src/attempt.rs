@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A transaction on its way through its plan.
 
 use std::collections::{BTreeMap, BTreeSet};

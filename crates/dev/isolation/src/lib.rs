@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Histories of transactions, and what is wrong with them.
 //!
 //! Clients append elements to lists and read lists ("list-append", as Jepsen's Elle has it). An element is appended once, so whoever reads

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What transactions are to do.
 
 use saker_sim::Rng;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What clients asked for, and what came of it.
 
 use adya::check::{Opts, Valid, Workload};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Planted anomalies are found and named; histories without any pass.
 
 use crate::{Attempt, Plan, Plans, Recorder, Step, parsed, written};

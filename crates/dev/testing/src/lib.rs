@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What tests are told from outside: how much they do, and which case they do again. And a [`Network`] that fails when it is told to.
 //!
 //! | variable | meaning |

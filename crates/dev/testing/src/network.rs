@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A network between a client and a server on this machine: it passes, holds what passes, or is cut.
 
 use std::io::{ErrorKind, Read, Write};

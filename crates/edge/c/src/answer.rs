@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a call answers: a number, and text, key and status of the last failure of the thread.
 
 use crate::bytes::put_if_wanted;

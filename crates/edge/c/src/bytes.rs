@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Memory of the caller's. Nothing is said about how it is aligned, nor that its parts do not overlap.
 
 use crate::misuse::misuse;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Numbers of failures, as C names them.
 
 use saker_handle::Class;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Counters and settings, as lines of text: later versions have more of them.
 
 use crate::answer::answer;

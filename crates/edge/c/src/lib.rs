@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `libsaker`: devices from C. `include/saker.h`, which cbindgen makes of this crate, is what users read.
 //!
 //! A handle looks like a pointer and is a number: nobody follows it. One that was closed, that never was, or that is of another kind is

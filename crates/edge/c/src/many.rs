@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Many keys in one call.
 
 use crate::answer::answer;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a caller has got wrong.
 
 use saker_handle::{Class, Fault};

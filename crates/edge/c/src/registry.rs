@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Handles: numbers that are given out once and look like pointers.
 
 use crate::misuse::misuse;

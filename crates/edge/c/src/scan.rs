@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scans.
 
 use crate::answer::{answer, answer_or};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Stores: opening, closing, and pairs.
 
 use crate::answer::answer;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a program in C cannot show, and what ThreadSanitizer watches.
 
 use crate::answer::{answer, saker_error_text};

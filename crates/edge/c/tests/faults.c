@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* What a program in C is told when a device is full, slow, out of reach or killed. Whoever starts it does the fault: it says what it wants
  * on standard output, and waits for a line. usage: faults full|lost|held|slow|killed URL */
 #define _POSIX_C_SOURCE 200809L

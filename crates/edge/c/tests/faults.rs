@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Faults around a program in C, `faults.c`: a device that is full, slow, out of reach or killed.
 
 use saker_handle::create;

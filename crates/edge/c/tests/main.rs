@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Programs in C against the library as it is built here: `check` compiles and runs them. A part whose tools are missing counts as ignored,
 //! which libtest cannot decide while it runs; so this program speaks its language without it.
 

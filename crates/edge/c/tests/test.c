@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* Everything that the header promises, on every engine. Prints what does not hold; exit code 1 then. */
 #define _POSIX_C_SOURCE 200809L
 #include "saker.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Does a device do what the NVM Express Key Value Command Set Specification says? A verdict for each clause.
 //!
 //! The suite talks to a [`Subject`] in queue entries, so that it sees what an application would not: any device of

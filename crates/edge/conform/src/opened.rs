@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device of a URL as a subject.
 
 use saker::{Error, Raw};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A run: the subject, what it says of its format, the keys that are ours.
 
 use std::collections::BTreeSet;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What is examined.
 
 use saker_nvme::{Sqe, Status};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What becomes of a clause.
 
 use serde::Serialize;

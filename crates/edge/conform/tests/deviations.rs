@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The suite passes on a device that conforms, and fails on each planted deviation, in the clause it is about.
 
 use saker_conform::{Answer, Broken, Data, OpenedSubject, Report, Subject, run};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Kinds of failures, by names and numbers that every binding shares.
 
 /// Declares the classes in the order of their numbers: name, parent, number.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The counters that every binding tells.
 
 use saker::{NamespaceSnapshot, Stats};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A failure, told so that any language can pass it on.
 
 use crate::Class;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What bindings to other languages stand on: devices that threads share, that refuse to be used behind a fork, whose scans and
 //! transactions borrow nothing, and that tell each failure by a [`Class`].
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scans that borrow nothing: other calls and other threads come in between.
 
 use crate::{Fault, Store};

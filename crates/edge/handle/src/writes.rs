@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Writes that are noted one by one and leave together.
 
 use saker::WriteBatch;

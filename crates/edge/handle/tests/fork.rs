@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Behind a fork.
 
 use saker_handle::{Class, Store};

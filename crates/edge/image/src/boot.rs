@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which run of the kernel this is. A process that dies leaves the page cache behind, a kernel that dies
 //! does not; comparing boots tells the two apart.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Flash cells in the image file.
 //!
 //! # Why a crash of the operating system loses nothing that a Flush covered

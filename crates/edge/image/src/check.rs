@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Looking an image over without changing it.
 #![cfg_attr(
     not(test),

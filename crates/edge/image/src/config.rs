@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What an image is made for; all of it is kept in the header.
 #![cfg_attr(
     not(test),

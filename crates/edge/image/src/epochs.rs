@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The epoch table: how often each segment was erased. An entry is eight bytes at an aligned place, so it is
 //! replaced as a whole, and raising it erases the whole segment in one step.
 #![cfg_attr(

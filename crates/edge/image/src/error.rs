@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Why an image cannot be made, opened or closed. Each text is one line that says what to do.
 
 use std::io;

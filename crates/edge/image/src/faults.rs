@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Failures of the host file system, asked for by tests: at a call that is counted, of a kind, as long as they last.
 //!
 //! Without the feature `planted` nothing can be asked for. Plans are per thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The header block: what is in it, and how its two copies are read and written.
 //!
 //! Both copies are written at every change, one after the other with a sync between. So one is whole at any

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Calls to the host file system, and what their failures mean for the device. Every call that an image makes passes
 //! here, where tests can have it fail ([`super::faults`]).
 

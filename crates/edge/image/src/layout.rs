@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where the regions of an image lie, computed from its configuration alone.
 #![cfg_attr(
     not(test),

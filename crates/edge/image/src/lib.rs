@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The image file: flash and power-safe page buffer of one device in a sparse file.
 //!
 //! | region | offset | bytes |

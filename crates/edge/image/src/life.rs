@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the device has done in its life, while its image is open.
 
 use saker_flash::Lasting;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The lock of an image: one writer, or readers.
 //!
 //! It is an flock(2) on the open file. Media and ring mapping share it; the last of them gives it back by an

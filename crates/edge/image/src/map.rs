@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The mappings of an image: the only unsafe code here.
 //!
 //! The argument for all of them: this process holds the file's lock (exclusive to write, shared to read), so

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a page's out-of-band bytes in the file say about its cells.
 #![cfg_attr(
     not(test),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Opening an image: lock, header, epochs, pages, ring, and how the last run ended.
 #![cfg_attr(
     not(test),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Walks the out-of-band bytes of everything that is not a hole, without touching holes: a hundred gigabytes
 //! with little in them are looked through in no time.
 #![cfg_attr(

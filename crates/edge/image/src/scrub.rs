@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Reading every page of an image again, whether somebody uses it or not: what the disk has spoilt is found while it can still be
 //! mended.
 //!

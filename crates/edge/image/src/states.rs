@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Two bits a page: what its cells hold. All that is kept in memory for each page.
 
 /// What a page's cells hold.

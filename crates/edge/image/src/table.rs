@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What is known in memory about cells: epochs and page states, found at open and kept up to date.
 //!
 //! Pages and segments are counted, or were held against the geometry by who read their numbers somewhere.

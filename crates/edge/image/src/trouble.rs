@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the host file system does to an image, as its user is told: one line when it begins, one when it is over.
 
 use super::host;

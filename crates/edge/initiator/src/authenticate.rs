@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Authentication of a queue that has just been connected.
 
 use std::sync::Arc;

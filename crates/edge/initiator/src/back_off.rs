@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Pauses between attempts to connect.
 
 use std::time::{Duration, Instant};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From an address to a controller: discovery, Connect, properties.
 
 use std::net::{SocketAddr, ToSocketAddrs};

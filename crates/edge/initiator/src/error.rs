@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Why a target cannot be reached or used.
 
 use saker_auth::HostError;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device on the network as if it were in this process.
 //!
 //! The host library talks to rings, doorbells and registers. [`Remote`] stands behind them and relays: a register write

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A queue pair of this process and the connection that serves it.
 
 use std::sync::Arc;

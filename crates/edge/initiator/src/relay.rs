@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the host does with registers and queues, done at the remote controller.
 
 use saker_link::{PairPlace, RelayPair, offset};

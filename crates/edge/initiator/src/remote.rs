@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The remote controller behind local rings.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Files with secrets, and what must not be guessed.
 
 use std::io::Read;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One connection: a socket that does not block, and the protocol on it.
 
 use std::io::{ErrorKind, IoSlice, Read, Write};

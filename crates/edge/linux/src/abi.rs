@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The kernel's interface, as `include/uapi/linux/nvme_ioctl.h` has it: layouts in the machine's byte order.
 
 use saker_nvme::Sqe;

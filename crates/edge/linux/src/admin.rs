@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Admin commands: what is answered here because the kernel owns the controller, and what it is asked.
 
 use saker_nvme::admin::feature::{NumberOfQueues, fid};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Memory that the kernel reads and writes.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! I/O commands: to the kernel and back.
 
 use std::time::Instant;

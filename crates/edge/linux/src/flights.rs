@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Commands on their way through the kernel, with the memory it reads and writes.
 
 use std::time::Instant;

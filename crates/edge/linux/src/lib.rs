@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A namespace behind the Linux kernel's NVMe driver, `/dev/ngXnY`, as if it were in this process.
 //!
 //! Linux makes that device for namespaces of every command set (6.0 and later for those it does not know, such as Key

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The device file and its ioctls.
 
 use std::ffi::c_void;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The namespace behind local rings.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How long threads of this crate sleep.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The registers of a controller that is not there: the kernel has enabled the real one.
 
 use saker_link::{Registers, offset};

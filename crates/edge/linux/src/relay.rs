@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the host library does with registers and the admin queue.
 
 use std::time::Instant;

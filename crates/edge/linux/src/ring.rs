@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! io_uring with entries of 128 and completions of 32 bytes.
 
 use std::io::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Layouts and numbers against the kernel's own header, as the C compiler sees it.
 
 use std::process::Command;

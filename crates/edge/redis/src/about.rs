@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What is told of the server: `INFO`, `CONFIG GET`.
 
 use std::fmt::Write;

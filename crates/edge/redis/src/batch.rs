@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The commands that came with one read, in their order.
 
 use saker_host::Entry;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Who is connected, and what they hold together.
 //!
 //! A connection holds what it has sent of a command and what it has not read of answers. When all of them together hold more than the

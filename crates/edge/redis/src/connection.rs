@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One socket.
 //!
 //! What is read goes through one buffer of the thread, and so do answers: a connection that waits holds no memory. It holds what has come of

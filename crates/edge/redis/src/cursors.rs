@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where scans stand. A cursor is a number and a place is a key, so places are kept here, under numbers.
 //!
 //! Clients share connections and keep cursors as long as they like, so the places of all connections are together, the newest so many of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the owner of the device does for its Redis clients.
 
 use std::cell::RefCell;

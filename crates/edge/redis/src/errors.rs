@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the device refuses, in Redis's words: its clients know the first word and act by it.
 
 use saker_host::{HostError, KvError};

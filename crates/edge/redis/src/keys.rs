@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The keys that a run writes.
 
 use crate::pace::RUN_MAX;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A key-value namespace for Redis clients: RESP on sockets, on the thread that owns the device.
 //!
 //! A pipeline that has come becomes groups of the device, and its answers one write to the socket. A command is answered when the device

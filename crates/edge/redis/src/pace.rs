@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How much is done at once.
 
 /// Operations of a group at most.

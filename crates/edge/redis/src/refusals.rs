@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What is refused before the device is asked.
 
 use saker_resp::parser::Broken;

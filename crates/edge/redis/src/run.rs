@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Operations that become one group.
 //!
 //! A group carries out its operations as if they came one behind the other, as long as no key that it writes is named twice. So a run

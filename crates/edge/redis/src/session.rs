@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a connection has said about itself, and what it asks about.
 
 use std::hint::black_box;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The namespace: commands of pairs that are no group, and the device below.
 
 use saker_host::client::DeleteMissing;

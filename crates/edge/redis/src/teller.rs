@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Answers of the operations of a run, in the order of their commands.
 
 use saker_host::{HostError, KvError};

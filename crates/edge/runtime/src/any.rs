@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device with or without time, and the thread it may run on.
 
 use crate::panics::{EndsProcess, ends_process};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Copies into memory that will not be read soon, by stores that pass the caches by.
 //!
 //! An ordinary copy of a page reads every line of its destination before it overwrites it; these stores do not (AMD64

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Huge pages for what the pure crates say they will use at random, and pages brought in ahead of use.
 
 use crate::far_copy;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Devices against the operating system: threads, the clock, waiting, panics, huge pages.
 
 pub mod any;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A panic of a thread that serves ends the process, with a line that says so.
 //!
 //! A device whose thread has gone answers nobody: a user of it would wait for ever, and a supervisor would see a process that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Waiting for a device, or for its thread.
 
 use crate::any::AnyDriver;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a cache writes for each block that it stores, by the part of the namespace that it takes.
 //!
 //! `cargo run --release -p saker --example cache_room`

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every engine behind the same calls on this machine, timing `off`, on the caller's thread: stores, retrieves and stores anew of 100-byte
 //! values under 16-byte keys, one at a time, in rows beside each other.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The public door of one thread beside itself: puts one by one and in batches, gets one by one and many at once, of the same pairs in the
 //! same run, `mem:`, timing `off`.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How fast groups are on this machine, timing `off`: keys of 8 bytes, values of 20, 64 pairs a command, depth 8.
 //!
 //! `cargo run --release -p saker --example groups -- [PAIRS] [PHASES]` (default 16,000,000 pairs and the phases

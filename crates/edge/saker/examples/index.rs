@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How long entering pairs into the hash store's index takes, apart from everything else: batches of eight ask for their
 //! lines and are entered when the next batch has asked, as the store does it.
 //!

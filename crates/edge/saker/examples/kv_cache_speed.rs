@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How fast a cache of blocks moves values of 1 MiB on this machine, timing `off`: beside `memcpy` of as many bytes in the same
 //! run, in turn with it.
 //!

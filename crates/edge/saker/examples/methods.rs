@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How fast values go to the device by each method, timing `off`, paired with PRPs: rounds of both are interleaved and the
 //! ratio is the median of the rounds' ratios.
 //!

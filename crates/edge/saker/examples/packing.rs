@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Packing policies on the real path: BandSlim's workloads (ICPP'24, section 4.1), and 2-KiB values among small ones, through the
 //! client, the commands and the LSM engine of a device in memory; NAND pages of the value log, what a core copied into it,
 //! gaps, and the times of both by the profile's prices, all but pages for each store. Programs take the time that is told if all

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How fast sessions write on this machine, timing `off`: 16-byte values, containers of 64, one application thread and one
 //! device thread; HostKV and DiskKV alone in the same run.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How fast the whole path is on this machine, timing `off`: values of 16 bytes, distinct keys.
 //!
 //! `cargo run --release -p saker --example speed -- [PAIRS] [URL] [PHASES] [KEY_BYTES]`: 10,000,000 pairs, a few

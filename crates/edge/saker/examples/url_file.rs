@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Sessions over an image file: `file:`. What was synced is there at the next opening, also after a kill.
 //!
 //! `cargo run -p saker --example url_file -- [IMAGE]` (a temporary file)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Sessions over a KV SSD of this machine, through Linux's NVMe driver: `/dev/ngXnY`.
 //!
 //! `cargo run -p saker --example url_linux -- /dev/ng0n1`

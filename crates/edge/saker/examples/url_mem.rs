@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Sessions over a device in memory: `mem:`.
 //!
 //! `cargo run -p saker --example url_mem`

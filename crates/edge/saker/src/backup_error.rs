@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Why a backup cannot be made, read or restored. Each text is one line that says what to do.
 
 use std::io;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The door to a block namespace: `Block::open(url)`.
 
 mod data;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How flash is divided among namespaces.
 
 use crate::error::{Error, PlanError};

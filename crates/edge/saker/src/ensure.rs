@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! An image that is there, whether it was or not.
 
 use crate::create::ImagePlan;

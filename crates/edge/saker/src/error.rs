@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What can go wrong between an application and its device. Each text is one line that says what to do.
 //!
 //! The parts of these errors have their names here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Growing an image: the pairs and blocks go to a larger image, which then takes the name of the old one in one step. Until that
 //! step the old image is as it was, and after it the new one is complete: whenever this ends, there is one whole image.
 //!

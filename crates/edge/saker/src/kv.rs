@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The door for applications: `Kv::open(url)`.
 
 mod cache;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device as a cache: pairs leave by a policy instead of being refused. Made for blocks of attention state of language models,
 //! which are large, are asked for by prefixes, and are stored by whoever computed them first.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where the pure crates meet the operating system: image files, threads, the clock, and the doors for
 //! applications, [`Kv::open`], [`Saker::open`] and [`Block::open`].
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Files that get their name when they are complete. Until then `NAME.part` has what is there, so that nobody takes a part for
 //! the whole, whenever the process or the machine ends.
 

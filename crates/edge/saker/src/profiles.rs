@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Profiles by name or from a file.
 
 use saker_profile::{Profile, ProfileError};

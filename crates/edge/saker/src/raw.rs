@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The door for those who speak in queue entries: `Raw::open(url)`.
 
 use crate::block::identify_blocks;

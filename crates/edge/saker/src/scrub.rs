@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Reading all of a device again, at a rate, so that what its medium has spoilt is found while there is a backup.
 
 use crate::block::Block;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Secrets of DH-HMAC-CHAP, for devices on the network that want to know who uses them: see `docs/authentication.md`.
 //!
 //! ```

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The door for applications with several threads: `Saker::open(url)`, then a session for each thread.
 
 mod inner;

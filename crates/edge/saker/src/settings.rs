@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings of an open device by name: what they are, and live ones changed.
 
 use crate::error::Error;

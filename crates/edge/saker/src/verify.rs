@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Verifying images: what the file says, then what recovery makes of it.
 
 use crate::device::attach::attach;

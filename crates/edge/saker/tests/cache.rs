@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The read cache of a `Kv`: against a model, with every way to write.
 
 use saker::{Kv, WriteBatch};

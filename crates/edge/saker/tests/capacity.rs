@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a device holds does not depend on what was in it: long values, groups with long payloads and what iterators saw
 //! make room when they are gone. Every engine, in memory and in an image.
 

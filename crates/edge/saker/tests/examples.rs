@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The examples of this crate, one for each kind of URL, as their users run them.
 
 #[path = "../examples/engines.rs"]

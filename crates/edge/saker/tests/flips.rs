@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One byte of an image is changed, anywhere: the image is refused, or every answer is right or an error. Never a
 //! wrong value, a lost pair, a deleted one that is back, or a panic. And what makes an open or a read fail, the
 //! check must have named.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A process is killed (SIGKILL) in the middle of Format and of Set Features with save, and in the recovery from that: what
 //! was formatted is gone as a whole, or there as a whole, and what was saved stays. `crates/app/cli/tests/format_kill.rs` kills
 //! targets.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A full device behind every door: memory and image, on the caller's thread and on its own.
 
 use saker::{Kv, create_image};

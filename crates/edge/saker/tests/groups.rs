@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Batches and groups through the door for applications.
 
 use saker::{EngineKind, Kv, Values};

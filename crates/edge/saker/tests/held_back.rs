@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Writes that are held back, in memory and in an image.
 
 use crate::support::held_back::{HELD_BACK, is_joined_with_all_else};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Who devices in memory are: each its own, unless a seed asks for the same one again. What they do depends on the seed alone.
 
 use saker::{EngineKind, Kv, Raw};

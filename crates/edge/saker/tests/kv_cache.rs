@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device as a cache: what goes, in which order, and that it never says that it is full.
 
 use saker::{EngineKind, KvCache, create_image};

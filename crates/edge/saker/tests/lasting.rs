@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What an image keeps of its device's life: it goes on from run to run, whatever ended them, and only runs that write change it.
 
 use std::path::{Path, PathBuf};

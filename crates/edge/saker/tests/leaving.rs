@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Devices and iterators that are dropped, joined with queued puts, panics, power cuts and openings.
 
 use crate::support::{key, value};

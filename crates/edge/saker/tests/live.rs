@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings that change while a device is open, joined with openings, Format, iterators, queued puts, sessions, timing and
 //! shards, on every engine.
 

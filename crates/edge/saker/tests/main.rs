@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The public doors, on every engine, in memory and on images. One program, so that it is linked once.
 
 mod backup;

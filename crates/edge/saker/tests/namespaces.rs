@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Images with several namespaces: how flash is divided, and that pairs and blocks keep apart.
 
 use crate::support;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Opening and closing devices by URL: what is refused and in which words, and what an image keeps.
 
 use crate::support;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Packing policies of images: what an image remembers, what a URL changes, and that every pair is there.
 
 use saker::{EngineKind, ImagePlan, Kv, Packing};

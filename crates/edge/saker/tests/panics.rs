@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A program of somebody else's, in which a thread of ours panics: it ends, with a line and a code of its own.
 
 use saker::panics::{PANIC_EXIT_CODE, PANIC_VARIABLE};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Sessions on threads of the operating system: inline devices, devices with a thread, images.
 
 use saker::{EngineKind, Error, KeyRange, Saker, SakerOptions, create_image};

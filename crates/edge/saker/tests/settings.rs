@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings that decide what lies on flash, joined with openings, repairs and other profiles.
 
 use crate::support::settings as kept;

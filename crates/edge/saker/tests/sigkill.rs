@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A process that uses an image is killed (SIGKILL) at a random moment, again and again: no acknowledged write
 //! or delete is lost, and nothing comes back.
 //!

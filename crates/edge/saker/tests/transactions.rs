@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions through the door for applications, on devices of this process.
 
 use crate::support::SLOW;

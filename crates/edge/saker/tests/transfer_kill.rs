@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A process that uses an image is killed (SIGKILL) amid transactions, again and again: no money comes or goes, and what was
 //! acknowledged is there. `crates/edge/tcp/tests/transfer_kill.rs` kills a target that many hosts use.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a greedy host costs a quiet one: a target as a process of its own, a host that has one small command under way at a time, and
 //! one with several connections, deep and full of large values. Rounds by turns, in one run: alone; while the greedy one is busy with
 //! another target, which shows what the machine's processors and sockets cost; with the greedy one. Prints the latencies of the quiet

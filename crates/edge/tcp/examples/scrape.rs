@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What scraping costs a target: stores with and without a scrape each second, by turns, one run of each behind the other, in one
 //! process. Prints the median rates, and the median of the ratios of neighbours.
 //!

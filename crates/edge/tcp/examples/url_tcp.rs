@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Sessions over a target on the network: `tcp://`.
 //!
 //! `cargo run -p saker-tcp --example url_tcp -- [tcp://HOST:PORT/NQN]` (a target that it starts itself)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The thread that computes what authentications need. A group of 8192 bits takes milliseconds, in which the thread of a
 //! subsystem serves other hosts.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One socket: bytes to and from the state machine, commands to the subsystem, answers back.
 //!
 //! A socket begins with the thread that listens. When a host asks to be connected, the socket goes to the thread of its

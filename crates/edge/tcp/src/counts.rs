@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the threads of sockets count; the metrics tell it.
 
 use std::sync::atomic::{AtomicU64, Ordering};

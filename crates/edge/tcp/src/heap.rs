@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Memory of transfers stays with the process while hosts work, and goes back to the operating system when they have left.
 //!
 //! Left to itself, glibc's allocator gives blocks of megabytes back each time and takes new ones, whose pages the system makes one by

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! NVMe/TCP on sockets: a target that serves devices of [`saker`] to hosts on the network.
 //!
 //! One thread listens and has the sockets of hosts that have not connected. Each subsystem has a thread with its device, its

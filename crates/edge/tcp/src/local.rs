@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The device of a subsystem and this thread's end of it.
 
 use std::cell::{RefCell, RefMut};

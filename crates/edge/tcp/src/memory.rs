@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The memory of all connections together: who may hold how much, who waits for his turn, who has to go.
 //!
 //! Each connection has a seat. A seat has a floor that is always there, enough for commands with little data. What goes beyond

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device that is open, on its way to the thread of its subsystem.
 
 use std::net::SocketAddr;

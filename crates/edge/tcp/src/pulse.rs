@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whether a server goes on: every thread that serves is asked, and answers between two turns of its work.
 
 use std::sync::mpsc::channel;

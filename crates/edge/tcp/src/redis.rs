@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A namespace for Redis clients: its queue, its socket, and what they ask of the device beside pairs.
 
 use std::cell::RefCell;

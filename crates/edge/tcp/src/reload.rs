@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What of the configuration can change while a server runs: hosts, what they have to prove, their secrets, and limits.
 
 use crate::config::{ConfigError, Served, ServerConfig};

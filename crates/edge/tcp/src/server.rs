@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Listening, limits, start and stop.
 
 use std::collections::{BTreeMap, BTreeSet};

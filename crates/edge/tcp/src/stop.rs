@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The words of an operator: SIGTERM, or SIGINT from a terminal, to stop; SIGHUP to read the configuration again.
 
 use tokio::runtime::Runtime;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Connections that have not connected a queue. There is a limit; when it is reached, an old one makes room for a newcomer.
 //!
 //! Refusing the newcomer instead would let a few hundred silent sockets keep every host out until their time is over. The

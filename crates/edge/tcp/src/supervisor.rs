@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a service manager is told: sd_notify(3) and its watchdog, sd_watchdog_enabled(3).
 
 use std::ffi::OsString;

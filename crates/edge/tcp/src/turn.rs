@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Turns of hosts at the sockets of a subsystem's thread.
 //!
 //! The thread has one turn for its device, then one for its sockets. While several hosts are there, all connections of a host together

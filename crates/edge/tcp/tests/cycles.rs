@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Connections come and go and leave nothing behind. A process of its own, so that nothing else opens descriptors.
 
 use saker::Kv;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The example of this crate, as its users run it.
 
 #[path = "../examples/url_tcp.rs"]

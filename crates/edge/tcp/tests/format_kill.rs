@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A target is killed (SIGKILL) while a host formats its namespace and saves a feature: what was formatted is gone as a whole,
 //! or there as a whole, and what was saved stays. `crates/edge/saker/tests/format_kill.rs` kills users of images.
 

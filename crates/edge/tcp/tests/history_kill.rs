@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Eight hosts on threads of their own run transactions that meet, while the target is killed (SIGKILL) and started again on its image: the
 //! history of all its lives is strictly serializable. `crates/pure/world/tests/stress/transactions/histories.rs` does the same in
 //! virtual time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A target in a process of its own, which its parent kills.
 
 use saker_tcp::{Server, ServerConfig};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A target is killed (SIGKILL) while hosts on threads of their own move money in transactions, again and again: no money comes or
 //! goes, and what a host was told is there. `crates/edge/saker/tests/transfer_kill.rs` kills a process that uses an image itself.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From a profile and a shape to flash and a device.
 
 use crate::shape::{BuildError, shape_of};

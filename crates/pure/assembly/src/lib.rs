@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From a profile to a device: a shape for its flash, a device of that shape, and the host's end of its link.
 #![forbid(unsafe_code)]
 

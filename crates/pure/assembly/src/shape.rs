@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The flash of a profile, cut to a size.
 
 use saker_flash::nand::Shape;

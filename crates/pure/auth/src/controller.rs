@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The controller's end of an authentication: of one queue.
 //!
 //! ```text

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Diffie-Hellman in the groups of RFC 7919.
 
 use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Hashes and HMACs of the three kinds.
 
 use hmac::{Hmac, KeyInit, Mac};

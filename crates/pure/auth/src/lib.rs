@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! DH-HMAC-CHAP (Base 2.0, section 8.13.5): who a host and a controller are, proved without showing a secret.
 //!
 //! Both ends are state machines over messages. They know no socket, no clock and no source of randomness: what is to be

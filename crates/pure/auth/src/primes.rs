@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The primes of RFC 7919, appendix A: `p = 2^b - 2^(b-64) + (floor(2^(b-130) e) + X) 2^64 - 1`, and `(p - 1) / 2` is prime, too.
 //! A test computes them from `e` again.
 

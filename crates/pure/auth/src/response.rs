@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a response is computed of (Base 2.0, section 8.13.5; torvalds/linux, drivers/nvme/target/auth.c, `nvmet_auth_host_hash`
 //! and `nvmet_auth_ctrl_hash`).
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Secrets as text: `DHHC-1:XX:BASE64:` (Base 2.0, section 8.13.5.8; torvalds/linux, drivers/nvme/common/auth.c,
 //! `nvme_auth_extract_key` and `nvme_auth_transform_key`).
 //!

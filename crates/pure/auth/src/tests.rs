@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The primes, computed again.
 
 use crypto_bigint::{BoxedUint, Resize};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every hash with every group, one way and both ways, with right and wrong secrets.
 
 use saker_auth::{GroupId, HashId, HostSecrets};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A host and a controller that exchange messages, which somebody on the way may change.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Responses and shared secrets as an independent implementation (Python's `hmac`, `hashlib` and `pow`) computes them. The shared
 //! secret of the pair of exponents here begins with a zero byte, which belongs to it.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Messages out of turn, and authentication again.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Secrets as text.
 
 use saker_auth::{HashId, Secret, SecretError};

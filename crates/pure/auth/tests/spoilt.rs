@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Messages that are changed on their way: whatever the change, one end at least is not satisfied, and it is the end that the
 //! message was for.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How long a wrong response takes to be refused says nothing about where it is wrong. Pairs of responses, one wrong in its first byte and
 //! one in its last, are refused one after the other, in an order drawn for each pair; the statistic is Student's t of the mean difference
 //! over blocks of pairs that follow each other. Blocks, because what else the machine does lasts for many pairs: with single refusals

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What commands of all kinds share: the host's memory as they reach it, how they end, and the status for it.
 
 use saker_engine::{Condition, KvError};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a device is made of, as its image says.
 
 use saker_engine::{Capability, EngineKind, HashStoreConfig, KeyCost, Settings};

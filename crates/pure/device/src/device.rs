@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The device as a whole: what both drivers share.
 
 mod admin;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One command against its namespace: decode, check, call the engine, turn its answer into a status.
 
 mod block;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device in the state of another one, for runs that begin where a long preparation has ended.
 
 use crate::config::DeviceConfig;

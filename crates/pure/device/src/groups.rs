@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups: many operations in one command, executed by one call of the engine (HotStorage'19).
 
 mod answers;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Timing `off`: a command is served when it is seen, and is finished before the next one is looked at.
 
 mod quick;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Iterators: what they are and how many a queue may have. How pairs are read is the engine's business.
 
 mod payload;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The NVMe device: registers, admin, queues, namespaces, data transfer, time.
 //!
 //! One device serves one host function. Two drivers run the same decoding, engines and flash: without time

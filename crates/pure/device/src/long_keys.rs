@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Keys of 17 to 255 bytes. Their pairs are kept as hosts keep them through the standard commands
 //! ([`saker_long_keys`]): so any engine has them, a List shows them, and hosts with and without these commands see the
 //! same pairs. The device changes an envelope in one step, which two hosts could not.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A namespace and the store behind it.
 
 use crate::config::{DeviceConfig, NamespaceConfig, NamespaceKind};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The device's ends of the queues.
 
 use crate::methods::{Behind, Gather, HELD_BYTES_MAX, InlineHead};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What commands are told that cannot go on: because the device is full, because the host's file has no room or fails,
 //! or because a sync of it failed.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the device counts.
 
 use saker_engine::write_gate::Stalls;

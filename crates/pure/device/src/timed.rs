@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Timings `virtual` and `real`: a command passes its stages as events.
 //!
 //! Stages: its entry is fetched over the link; the dispatcher looks at it; its data comes over the link; an

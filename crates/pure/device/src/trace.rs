@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where the time of each command went, for whoever wants to draw it.
 
 use saker_nvme::Status;

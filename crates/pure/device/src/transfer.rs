@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Data between host memory and the device: PRP lists resolved once, bytes copied once.
 
 use saker_engine::{Sink, Source, SourceError};

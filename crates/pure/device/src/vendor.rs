@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From vendor commands to requests: parts are gathered here, whole values go on as any other store.
 
 use crate::NamespaceKind;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What has to be ended by a call, and must not just be dropped: a record that is being appended, pages that are held, a
 //! command that is under way.
 //!

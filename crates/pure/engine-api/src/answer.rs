@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What became of a write.
 
 /// A place in the order of an engine's writes. It rises with each write of the engine; those of one group share it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What an engine can do beyond single pairs, by name.
 
 use std::fmt::{Debug, Formatter, Result as Formatted};

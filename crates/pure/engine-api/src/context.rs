@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What every operation runs with.
 
 /// The storage below a call and the meter of its work, borrowed for the call.

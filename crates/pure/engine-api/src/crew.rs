@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The workers of an engine's background work: as many as it has cores of its own, and one without. One alone does
 //! everything, in the engine's order. Several do the jobs that the engine hands out ([`Engine::jobs`](crate::Engine::jobs)), each its
 //! own.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What drivers ask of an engine: the device over flash, the host over a block namespace.
 
 use crate::answer::{Put, Token, Version};

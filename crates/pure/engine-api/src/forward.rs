@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One type out of several engines: each function of the traits, handed on to whichever it is.
 
 /// Implements [`Engine`](crate::Engine) and the traits above it for a type that is one of several engines, without a virtual call.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups as engines take them: many operations in one call. An engine knows where keys and values lie, and leaves the
 //! layout of payloads to whoever speaks it.
 

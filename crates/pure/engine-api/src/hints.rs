@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a driver knows ahead. An engine may ignore it: no result depends on a hint.
 
 use crate::capabilities::{Capability, Unsupported};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What engines tell about themselves. Nothing of it is needed to serve pairs.
 
 use crate::kv::Memory;

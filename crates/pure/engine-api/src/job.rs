@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Background work, as drivers see it.
 
 use saker_sim::Activity;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What every key-value engine speaks: where values come from and go to, conditions, errors, counters.
 
 use crate::capabilities::Unsupported;

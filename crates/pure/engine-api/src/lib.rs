@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What drivers and engines of pairs agree on: the operations, their outcomes, groups, scans and recovery.
 //!
 //! | module | what is in it |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Keys in an engine's own order.
 
 use crate::capabilities::{Capability, Unsupported};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scans of engines that keep their keys in order and can look at a moment that has passed.
 
 use crate::capabilities::{Capability, Unsupported};

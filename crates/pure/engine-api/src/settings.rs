@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings of engines by name: what a user, a URL, an image or an experiment asks of one.
 //!
 //! An engine lists its settings ([`Setting`]); command lines, URLs, images and their documents follow from the list. Names

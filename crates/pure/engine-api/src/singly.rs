@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups for engines that have no records of many pairs: one command, carried out by single operations. The payload is
 //! checked as a whole before anything is done, each member is then applied or not as it is answered, and members that need
 //! pages ask for them together.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Waiting for threads of an engine's own.
 
 use crate::answer::{Put, Token, Version};

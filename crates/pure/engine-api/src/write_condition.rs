@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whether an engine's background work keeps up with writes, as RocksDB says it (its `include/rocksdb/types.h`: write stall
 //! conditions and causes).
 

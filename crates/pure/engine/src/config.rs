@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What every engine is told.
 
 use saker_engine_api::Settings;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How an engine is made: what its folder gives the registry.
 
 use crate::EngineConfig;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Key-value engines over a [`saker_segment_store::SegmentStore`]. They run in the device (over flash) and at the host
 //! (over a block namespace) alike, and never name a queue or an opcode.
 //!

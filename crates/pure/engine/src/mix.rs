@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Keys become places by a seeded bijection: well spread, and the key can be had back.
 
 use std::cmp::Ordering;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Stores that have seen some use, to be corrupted: does [`Engine::check`] find it?
 
 use saker_engine_api::{Condition, Context, Engine, Job};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What `docs/capacity.md` says that a device holds, written once more, beside what it takes and what it says itself.
 
 use saker_engine::EngineKind;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The documents have a row for each engine and each setting that an image keeps, as the registry has them, and no other row.
 
 use saker_engine::settings::Values;

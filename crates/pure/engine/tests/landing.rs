@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A value is landed in the page buffer as a whole. With the limit of `EngineConfig::landing_in` the longest one always is, and a
 //! longer one is refused at once; without the limit it would wait for ever.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every engine, by itself. One program, so that it is linked once.
 
 mod capacity;

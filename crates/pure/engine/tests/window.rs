@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A store whose meter asks for memory ahead enters pairs a little later; nobody can tell.
 
 use saker_engine::{Condition, Context, Engine, HashStore, HashStoreConfig, Hints, Inspect};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The flash of one device: cells, page buffer, pool, time and faults joined.
 //!
 //! Without a timing model (timing `off`) every operation is finished when its submission returns, and every

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Flash that behaves: NAND that must be erased before it is programmed and is programmed in order, its
 //! timing, its faults, superblocks handed out to owners, and the page-mapped FTL of block namespaces.
 #![forbid(unsafe_code)]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The log over flash: finding checkpoints again, and repairs that leave something behind.
 
 use saker_flash::nand::Shape;

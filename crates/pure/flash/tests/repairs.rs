@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A block namespace of which every program under way fails: what was left to repairs is enough for them.
 
 use saker_flash::nand::Shape;

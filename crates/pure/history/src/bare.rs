@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A history at the engine alone, over flash that keeps no time: as the contract suites drive it. Its work is metered by unit.
 
 use super::HistoryError;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Histories that end in a power cut: what went before, and what recovery finds.
 
 use super::bare::Bare;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A history at DiskKV: KV commands over one queue pair, several in flight, in virtual time.
 
 use super::HistoryError;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A history at HostKV: the engine at the host over a block namespace, in virtual time. One application thread, whose core
 //! also does the background work, has several operations in flight.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Seeded histories of operations, told in digests and counters: two programs that behave alike tell the same, so a change of
 //! code that is to change nothing is checked by them (`cargo xtask baseline`).
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups of a script as payloads, for devices and for engines.
 
 use super::script::Member;

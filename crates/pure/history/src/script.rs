@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The script: what is asked for, in which order. It depends on the seed, and on when the store is nine tenths full.
 
 use super::Setup;

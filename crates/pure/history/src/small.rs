@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Devices so small, and settings so tight, that every mechanism of an engine is at work within some thousand operations.
 
 use super::Side;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Histories tell the same of the same program, and something else of another one.
 
 use saker_device::EngineKind;

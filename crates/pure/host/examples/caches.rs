@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Prints why the read cache has the libraries it has: hits and time of each under the same reads, alone, then behind our
 //! lock and count of bytes; and what a session's cached get costs beside the library's own.
 //!

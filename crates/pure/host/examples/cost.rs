@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Prints the host's nanoseconds per command over a device that does nothing, on one thread: what the host side costs,
 //! together with the rings. Compare with `cargo run --release -p saker-link --example floor` on the same machine.
 #![expect(clippy::disallowed_types, reason = "a measurement needs the OS clock; the library does not")]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Prints the hit ratio of the read cache under TPC-C by warehouses, at the two sizes of the paper: how the warehouse count of
 //! the plan `saker-tpcc` was found. Nothing but cache and workload runs here, no store and no device.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the host does while it waits.
 
 use crate::error::HostError;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What can go wrong, and the one table from NVMe status to meaning.
 
 use saker_link::{ArenaFull, CompletionError, MapError, PoolError, RegisterError, RingError};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The host side of an NVMe key-value device.
 //!
 //! | module | holds |

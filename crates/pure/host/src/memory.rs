@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Pages and windows of a host's DMA space: who takes how many of them at most.
 //!
 //! Nobody waits for either. A queue pair that finds too few is not made ([`PoolError`](saker_link::PoolError)), and a command

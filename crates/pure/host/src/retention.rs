@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What leaves a store that serves as a cache: a full device refuses, which is of no use to somebody who would rather lose
 //! the least useful pair than the newest.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The host side against a small fake controller.
 
 #[path = "host/admin.rs"]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Sessions on two threads in every interleaving (up to loom's bounds):
 //! `RUSTFLAGS="--cfg loom" cargo test -p saker-host --profile soak --test loom`
 #![cfg(loom)]

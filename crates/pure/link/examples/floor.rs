@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Prints round trips in nanoseconds: the bare ring, and a no-op command through a queue pair, inline and with a
 //! device thread. Figures with two threads depend on where the threads land: compare with the bare ring of the same run.
 #![expect(clippy::disallowed_types, reason = "a measurement needs the OS clock; the library does not")]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Device memory behind the BAR, for values that the host's processor stores there.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Queue entries as 64-bit words, the unit in which the rings move them.
 
 use zerocopy::transmute;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What joins an NVMe host and an NVMe controller inside one process.
 //!
 //! * [`DmaSpace`]: the host's memory as the device sees it, addressed by I/O virtual address (IOVA).

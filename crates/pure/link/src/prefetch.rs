@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A hint to the processor.
 
 /// Asks for the cache line of `at` ahead of its use. Changes nothing but time.

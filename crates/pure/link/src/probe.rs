@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The floor that queue-pair figures are compared with: the barest ring two threads can share, and a controller that
 //! does nothing. Clocks and threads belong to the caller.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A lock for a few dozen instructions: nobody waits for anything while holding it.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The atomics and cells in use: the standard ones, or loom's when a model is checked (`--cfg loom`).
 
 #[cfg(loom)]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Behaviour of the link, through its public interface.
 #![cfg(not(loom))]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every interleaving (up to loom's bounds) of the hand-overs between host and device:
 //! `RUSTFLAGS="--cfg loom" cargo test -p saker-link --profile soak --test loom`
 #![cfg(loom)]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Appending: find room, land bytes in slots, publish, program full pages.
 //!
 //! A record is contiguous in its segment and may cross pages, never segments. Its bytes are written into the

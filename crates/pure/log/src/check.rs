@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whether what a log remembers agrees with itself, with the page buffer and with the medium.
 //!
 //! It is for between two calls: a call that appends has committed or abandoned by then. Nothing is read from the medium.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Checkpoints: an image of the owner's index, written in chunks while the owner goes on working.
 //!
 //! A checkpoint starts with a [`Cut`]: the point of the log from which recovery must scan. Chunks may show

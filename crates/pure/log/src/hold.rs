@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Full pages that stay in the page buffer, so that their owner can still write into room that it left in them.
 //!
 //! Pages of a segment are programmed in order, so everything behind the first page that stays waits with it. What a

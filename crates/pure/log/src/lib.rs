@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! An append-only log over a [`saker_segment_store::SegmentStore`]: the machinery that the hash store and the
 //! page-mapped block FTL share.
 //!

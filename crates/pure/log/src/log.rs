@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The log itself: segments, append points, live bytes, release.
 
 mod failed;

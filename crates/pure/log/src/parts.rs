@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Several records that land together, and count together.
 
 use crate::{Log, Writer};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Reading back: from the page buffer while a page is there, from the medium afterwards.
 #![cfg_attr(
     not(test),

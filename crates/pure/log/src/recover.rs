@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Finding a log again after power-on: which segments there are, what the page buffer still holds, where to go on.
 #![cfg_attr(
     not(test),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Reserves: what an append leaves free, derived from a table of activities.
 //!
 //! Slots and free segments are taken by many activities: stores, deletes, collections, checkpoints and more. One that waits

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Finding the last whole checkpoint after power-on: it begins at the first page of one of the checkpoint segments, tried from
 //! the youngest back. What its chunks mean is the owner's affair.
 #![cfg_attr(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a log knows about one of its segments.
 
 use saker_segment_store::{SlotId, Stream, Tag};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From a long key to the device key of its envelope.
 
 use xxhash_rust::xxh3::xxh3_128;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The value that holds the pairs of all long keys of one digest.
 //!
 //! All numbers are little-endian. The directory comes before the values, so that the first 4 KiB tell the keys.

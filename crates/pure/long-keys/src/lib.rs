@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How pairs with keys of 17 to 255 bytes are kept on a device whose own keys have at most 16: the format that hosts write
 //! through the standard commands, and that our device writes by itself for its indirect keys. So both find each other's
 //! pairs, and a List shows them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Memory of long transfers, used again by the next ones. An allocator gives so much memory back to the operating system each
 //! time, and its pages are made, zeroed, anew for each transfer: more work than the transfer itself.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! CRC32C of headers and data.
 
 use crc_fast::CrcAlgorithm;

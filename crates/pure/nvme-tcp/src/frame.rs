@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From a stream of bytes to PDUs: headers whole, data as it comes.
 
 use saker_nvme::tcp::{

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! NVMe/TCP without sockets: the two ends of a connection as state machines (NVMe/TCP Transport 1.0).
 //!
 //! Bytes go in by `feed`, events come out, and what has to be sent waits in an [`Output`]. Nothing here waits, reads a

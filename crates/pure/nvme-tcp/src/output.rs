@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Bytes on their way to the socket.
 
 use std::collections::VecDeque;

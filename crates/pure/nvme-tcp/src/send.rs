@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! PDUs to bytes.
 
 use saker_nvme::tcp::{CommonHeader, DIGEST_BYTES, FatalError, TermReq, flag};

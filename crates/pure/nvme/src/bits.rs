@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Macros for bit fields and layouts. They keep a declaration as close to the specification's table as possible.
 
 /// Declares getters and `with_` setters of a newtype over an unsigned word.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The completion queue entry (Base, Completion Queue Entry).
 
 use zerocopy::little_endian::{U16, U32};

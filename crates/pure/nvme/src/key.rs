@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Keys of the Key Value command set (KV, section 2.1 and the "KV Key" figures).
 
 use core::cmp::Ordering;

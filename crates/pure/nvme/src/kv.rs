@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The Key Value command set, CSI 01h (KV, section 3).
 //!
 //! # Where the specification is silent

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The data of List (KV, List command: "List Data Structure" and "Key Data Structure").
 //!
 //! A u32 NRK, then NRK entries: a u16 KL, the key, and zeros up to a multiple of four bytes. The padding belongs to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The NVMe wire: layouts, encoding and decoding, and nothing else.
 //!
 //! Names are those of the NVM Express specifications: the Base Specification 2.0 ("Base"), the Key Value Command

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The NVM command set, CSI 00h, as far as the block namespaces need it (NVM, section 3).
 
 mod copy;

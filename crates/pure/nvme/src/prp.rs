@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Physical Region Pages: the data pointer of PSDT 00b (Base, section "Physical Region Page Entry and List").
 //!
 //! PRP1 may begin at any dword of a page; every other page begins at its start. Two pages fit PRP1 and PRP2; for more,

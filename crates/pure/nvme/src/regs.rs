@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Controller registers and doorbells (Base, section 3.1.3; PCIe Transport, section 3.1.2).
 
 mod doorbell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scatter Gather List descriptors: the data pointer of PSDT 01b and 10b (Base, section "SGL").
 
 use zerocopy::little_endian::{U32, U64};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The submission queue entry (Base, Common Command Format).
 
 use zerocopy::little_endian::{U16, U32, U64};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The status field of a completion (Base, Status Field; KV, Status Values).
 
 mod codes;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How much data a command moves, and which way: told by its fields, whatever its data pointer says.
 
 use zerocopy::FromBytes;

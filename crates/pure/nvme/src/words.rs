@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Bytes as 64-bit words.
 
 /// The first `8 * N` of `bytes` as words with the bytes in memory order, zeros behind them. Whole words are moved as such: what

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The profiles that are shipped, embedded as text.
 
 use super::ProfileError;

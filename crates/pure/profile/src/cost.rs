@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What processors cost, at both ends of the link.
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What can be wrong with a profile, each in one line that says where.
 
 use thiserror::Error;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How the flash is laid out: channels, LUNs, blocks, pages, and what is kept from the user.
 
 use serde::{Deserialize, Serialize};

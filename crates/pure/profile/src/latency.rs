@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Devices told by how long their operations take, and by nothing inside them: from a table (KVEMU, as compound commands
 //! used it: HotStorage'19, section 3.2), or always the same (Samsung's KV SSD emulator).
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Profiles: what a device, its link and its host cost, as data with a source beside each number.
 //!
 //! A profile is a TOML text. Every number is an inline table of `value`, `source` and `note`, and carries its

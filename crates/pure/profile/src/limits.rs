@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a power cut leaves, and what the controller reports as its limits.
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The way between host and device.
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How long the flash takes: a model with its numbers.
 
 use serde::{Deserialize, Serialize};

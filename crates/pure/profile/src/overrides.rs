@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A profile as rows of path and value: for showing it, and for changing single numbers of it.
 
 use toml::{Table, Value};

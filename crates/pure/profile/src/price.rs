@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What one kind of work costs in terms of another: for policies that weigh them and know no times.
 
 use super::{Media, Nand, Profile};

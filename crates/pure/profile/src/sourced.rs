@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A number and where it comes from.
 
 use serde::{Deserialize, Serialize};

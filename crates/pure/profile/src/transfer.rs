@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What each way to move a value costs beyond the command itself.
 
 use serde::{Deserialize, Serialize};

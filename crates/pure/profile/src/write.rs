@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A profile as TOML text, one line a number, as the shipped files are written.
 
 use core::fmt::Write;

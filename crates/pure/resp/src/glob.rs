@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Patterns: `*`, `?`, `[abc]`, `[a-c]`, `[^a]`, and `\` before a byte that is meant as it is.
 
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The Redis protocol (RESP 2 and 3), without sockets: bytes become requests, answers become bytes.
 //!
 //! Commands come as arrays of bulk strings or as lines; answers are of the version that `HELLO` has chosen. Grammar and error texts are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where a command begins and ends.
 //!
 //! The bytes of a connection are shown from the first byte of a command on; what was read of an unfinished command is remembered, so that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Answers as bytes.
 
 use std::fmt::{self, Write};

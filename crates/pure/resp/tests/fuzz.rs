@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Commands, good and spoilt, in pieces of all sizes.
 
 use saker_resp::table::request;

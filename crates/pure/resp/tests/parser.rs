@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where commands begin and end.
 
 use saker_resp::Refused;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What commands ask.
 
 use saker_resp::request::ClientRequest;

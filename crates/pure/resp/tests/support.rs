@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A connection without a socket.
 
 use saker_resp::parser::Broken;

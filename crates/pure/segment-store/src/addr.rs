@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Addresses and shapes.
 
 /// A segment of the medium: the unit of allocation and erase.

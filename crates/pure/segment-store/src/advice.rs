@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What only the owner of the process can do for large memory: a word to the operating system about allocations that will be
 //! used at random, and copies that pass the processor's caches by.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The page buffer after a crash of the operating system: as of the last sync, or newer, sector by sector.
 //!
 //! A slot that a sync has seen is not used again before a sync has seen its page. So of such a slot everything the sync

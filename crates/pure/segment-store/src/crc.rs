@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! CRC-32C (Castagnoli), as NVMe uses it.
 //!
 //! The library behind it has code for each processor. Sums of pieces are not marked for inlining, so that this code is not

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which one changed byte explains a wrong checksum.
 //!
 //! A CRC is linear: the difference of two sums depends only on where the bytes differ and how. So the one byte that was

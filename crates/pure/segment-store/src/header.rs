@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The out-of-band header that makes a page self-describing: whose it is, where it should be, which
 //! erase cycle it belongs to, and a checksum of its data. Recovery and `saker check` rely on it alone.
 #![cfg_attr(

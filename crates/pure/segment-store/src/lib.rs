@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What lies between stores and storage.
 //!
 //! A store (an engine over flash in the device, the same engine at the host over a block namespace, the

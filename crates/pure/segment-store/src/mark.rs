@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Marks: what a sync has vouched for in a slot that was still filling.
 //!
 //! | bits | field |

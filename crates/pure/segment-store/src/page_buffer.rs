@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The power-safe page buffer: page-sized slots in memory that survives what the profile says it survives.
 //!
 //! A slot takes the bytes of one page while it fills, and keeps them until its program has finished.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Faults that tests plant in our own code, to see that their power-cut campaigns find them.
 //!
 //! Without the feature `planted` nothing can be planted and nothing is asked.

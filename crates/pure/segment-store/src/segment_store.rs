@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The trait a store writes through.
 
 use crate::{Geometry, PageAddr, PageBuffer, SegmentId, SlotId};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How a store answers: it never waits.
 
 use crate::PageAddr;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Admin commands: queues are the dispatcher's; what is set is set in all shards, and what is asked the first tells, but for
 //! sizes, counters, the health log and write stalls, which add up.
 

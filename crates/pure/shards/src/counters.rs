@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Log page C3h of all shards: numbers of one name add up, but for those that are one shard's as they are the device's.
 
 use saker_nvme::vendor_specific::{Counter, CountersHead};

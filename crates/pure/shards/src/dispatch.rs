@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! I/O commands: to the shard of their key, or to all.
 
 use crate::flight::{Flight, Kind};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Commands of the host's on their way, in one shard or several.
 
 mod group;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the host sees: registers, doorbells and queues.
 
 use crate::Sharded;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups: checked as a whole, split by shard, and their results put together again.
 
 use crate::flight::{GroupFlight, Kind, Results};

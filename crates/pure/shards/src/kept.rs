@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Results of groups that wait to be fetched, bounded as a device's are.
 
 use saker_nvme::Key;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One device out of several: a dispatcher that serves a host's queues and hands each command to the shard of its key.
 //!
 //! Shards are devices of their own with one namespace each, on threads of their own or not, in the same host memory: what a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! List through the shards, one behind the other.
 
 use crate::flight::{Kind, ListFlight};

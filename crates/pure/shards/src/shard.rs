@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One shard: a device, this dispatcher's connection to it and a queue pair for all commands.
 
 use crate::part::Part;

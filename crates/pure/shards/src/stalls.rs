@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Log page C2h of all shards: sums add up, periods are in the order of their begin, and writes are as far from normal as in the shard
 //! where they are farthest, since a host's writes go to all.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions go to a shard as they are: one shard knows them whole, or they are refused.
 
 use crate::flight::Kind;

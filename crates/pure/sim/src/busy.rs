@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What modelled cores were busy with, and for how long.
 //!
 //! A driver notes each stretch of work at the core that does it. So rates per percent of CPU are figures of a run: a percent is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A running digest of what happened, so that two runs of one seed can be compared.
 
 use xxhash_rust::xxh3::Xxh3;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A queue of future events in a total order: time first, then the order in which they were scheduled.
 
 mod near;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Who goes first when work of both classes waits for the same resource.
 
 use std::collections::VecDeque;

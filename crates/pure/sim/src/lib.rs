@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The clockwork every model runs on: time as an argument, events in a total order, resources that
 //! are reserved only when a step is ready, seeds in a tree, digests of whole runs.
 #![forbid(unsafe_code)]

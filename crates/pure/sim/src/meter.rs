@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! CPU work is metered in machine-level units; only profiles know what a unit costs.
 //!
 //! Engines and host code report what they did through [`Meter`]. The untimed meter [`Free`] compiles to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One seed for a run, a tree of named seeds under it. Two parts of a run never share a stream, and
 //! adding a part never shifts the numbers of another.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A resource that serves one job at a time: a LUN, a channel, a link direction, a core.
 //!
 //! The law of timelines: a server is taken only at the current event time, by a job that is ready now.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Points and lengths of time, in nanoseconds. The only two types of time in the pure crates.
 
 use core::fmt;

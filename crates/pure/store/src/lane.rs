@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One application thread's way into a store.
 
 use crate::op::{Op, Share};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a key-value store is to whoever drives it, wherever its engine runs and whichever clock there is.
 //!
 //! | module | holds |

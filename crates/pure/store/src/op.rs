@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Operations, and a lane's share of them.
 
 /// Names a snapshot. It is the lane's that took it, until the lane releases it: then, or in another lane, it names nothing.

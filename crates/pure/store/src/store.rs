@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A store as a whole.
 
 use crate::lane::Lane;

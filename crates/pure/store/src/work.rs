@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a lane's core did, and what that costs.
 
 use saker_sim::Duration;

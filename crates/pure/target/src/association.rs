@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One host's controller.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

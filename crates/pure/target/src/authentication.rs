@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Queues that have to authenticate: which messages they exchange, and what they may do before.
 //!
 //! Until its host has authenticated, a queue carries Authentication Send and Authentication Receive; any other command of it

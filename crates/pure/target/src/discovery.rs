@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Log page 70h of a discovery controller.
 
 use core::net::IpAddr;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Identify Controller as a controller over Fabrics answers it (Base 2.0, Figure "Identify Controller", bytes 1792 on).
 
 use saker_nvme::identify::Controller;

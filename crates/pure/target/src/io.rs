@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! I/O commands: the data they need against the data their SGL describes.
 
 use saker_device::controller::{NamespaceFacts, NamespaceKind};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Kinds of controllers.
 
 /// What kind of controllers a subsystem has.

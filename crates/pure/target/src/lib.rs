@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! An NVM subsystem over Fabrics without sockets: who may connect, and what the controllers of the hosts answer.
 //!
 //! Each host that connects gets a controller of its own (the dynamic controller model, Base 2.0, section 6.1). What a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What each host has to prove and may do.
 
 use std::collections::BTreeMap;

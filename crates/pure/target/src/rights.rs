@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a host may do: which namespaces it sees, whether it may write, and which admin commands that others feel.
 
 use saker_device::controller::{NamespaceFacts, NamespaceKind};

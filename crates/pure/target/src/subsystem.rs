@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which hosts and queues are connected to a subsystem.
 
 mod authenticate;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A subsystem without sockets: what two hosts see of one device.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Checking a record that is looked up by its address, and delivering its value.
 #![cfg_attr(
     not(test),

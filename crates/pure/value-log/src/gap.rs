@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Gaps between records: space before a value that begins where DMA puts it (BandSlim, ICPP'24, section 3.3).
 //!
 //! A gap begins with one word, which says how long it is and how many bytes of records, which came later, fill it from

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Writing a record of one pair into its room in the log. The value is read once, and summed while it is still near.
 
 use crate::record::{self, HEADER_BYTES, Header};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How long the records are that live: what a segment can lose at its end follows from the longest of them, and the
 //! capacity from that. What was deleted or replaced does not count any more.
 

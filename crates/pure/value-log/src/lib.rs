@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The value log: one log of records, in which every engine over a log keeps its pairs.
 //!
 //! | module | what is in it |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The record of a pair in the log.
 //!
 //! | bytes | field |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where a record is, in one word.
 
 use crate::record::{HEADER_BYTES, record_bytes};

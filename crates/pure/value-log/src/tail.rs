@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The tail of a log at recovery: the records behind the cut of a checkpoint, segment by segment.
 #![cfg_attr(
     not(test),

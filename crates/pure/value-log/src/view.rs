@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Reading records where they lie: what every store whose values are in a log shares.
 #![cfg_attr(
     not(test),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Seeded bijections: of the integers below a power of two, and of those below any number.
 //!
 //! A round adds a key, folds the upper half into the lower and multiplies by an odd number; each of the three

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What can be wrong with a plan.
 
 use thiserror::Error;

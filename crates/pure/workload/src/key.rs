@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From key numbers to key bytes, and back.
 
 use crate::bijection::Bijection;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Blocks of attention state, as inference servers keep them outside of the accelerator (vLLM's prefix cache, Mooncake):
 //! a prompt is cut into blocks; a block's key is a 16-byte hash over itself and everything before it, so that prompts that
 //! begin alike share keys. A request asks which of its blocks are there, gets those, computes the others, and stores them if

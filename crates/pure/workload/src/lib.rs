@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From a seed to operations, and nothing else: which key, which kind, how large, and which bytes.
 //!
 //! The same plan gives the same operations on every machine. Nothing here knows a store, a queue or a clock, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which kinds of operation, in which shares.
 
 use crate::error::WorkloadError;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A plan and its operations.
 
 use crate::distribution::{Distribution, Picker};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Keys and values of the user's own, grouped by size. Whoever reads them has looked at what they are.
 
 mod classes;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How large values are, and how long lists.
 
 use crate::bijection::Permutation;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Workloads with a name: the fills and reads of db_bench, and the five of BandSlim.
 //!
 //! BandSlim (ICPP'24, section 4.1) writes unique pairs with hashed 4-byte keys: A has one size of value, B, C and D

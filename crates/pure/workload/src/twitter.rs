@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Twitter's cache clusters as workloads (Yang, Yue and Rashmi, OSDI'20): key and value size, mix, skew and how often a key
 //! is asked for, as published for each. What changes a value in place (incr, append, cas) is a put; a cluster without a
 //! published exponent asks for all keys alike.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Value bytes that a reader can check: they follow from seed, key number and version.
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;

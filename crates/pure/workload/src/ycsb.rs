@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! YCSB's core workload as its property files describe it (Cooper et al., SoCC'10; the properties and their defaults are
 //! those of YCSB's `CoreWorkload`). A record is one value here: its fields lie one behind the other, and an update writes all
 //! of them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the model charges a host core for merging tables, beside what RocksDB takes of a thread on a machine.
 //!
 //! ```sh

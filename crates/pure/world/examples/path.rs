@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One kind of operation through the whole command path on one thread, for counting instructions: no clock is read. Host
 //! library, queue pair, device and hash store are those of `mem:` with timing `off`.
 //!

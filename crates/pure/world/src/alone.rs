@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One application that waits for each of its operations, in virtual time. No core is modelled: only the time below the lane
 //! passes.
 

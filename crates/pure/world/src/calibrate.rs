@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Measures what each method of transfer takes on a profile, in virtual time, and where BandSlim's thresholds lie.
 //!
 //! BandSlim (ICPP'24, section 3.2) finds its thresholds by benchmarks over 4 B to 8 KB. Here the NAND is off. One at a time,

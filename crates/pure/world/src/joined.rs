@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Host and device together: on the host's own thread, where the device makes progress whenever the host waits, or elsewhere.
 
 use saker_device::{Device, Timed, Untimed};

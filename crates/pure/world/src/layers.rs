@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where write amplification comes from: bytes by layer, and what packing values came to.
 
 use saker_device::Stats;

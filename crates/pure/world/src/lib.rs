@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Host and device joined, in virtual time or without time. Everything here is deterministic: the same seed
 //! gives the same bytes, times and digest on any machine.
 #![forbid(unsafe_code)]

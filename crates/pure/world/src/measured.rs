@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a driver asks of a store so that a job can be measured.
 
 use crate::result::{Job, RunResult};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device that was filled without time, to begin any number of timed runs from.
 
 use crate::joined::Inline;

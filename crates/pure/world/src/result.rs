@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a run is asked to do and what it measured.
 
 use crate::layers::{Layers, ValueLog};

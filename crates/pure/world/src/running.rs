@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device that is given one job after the other, so that long runs need not be in memory as a whole.
 
 use crate::driver::Driver;

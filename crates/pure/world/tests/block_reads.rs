@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! HostKV reads the blocks that it looks at, not the pages that it writes, and finds those that were read before in its block cache.
 
 use saker_assembly::Build;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device in virtual time, and a client of it.
 
 use saker_assembly::{Build, port};

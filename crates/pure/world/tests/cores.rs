@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Background jobs on cores of their own: more of them make a fill that waits for compactions shorter, the same run is the same every
 //! time, and a writer that is stopped goes on as soon as any job has made room.
 

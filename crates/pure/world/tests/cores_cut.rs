@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Power is cut at events of a device that flushes a memtable and merges tables in several places at once, each on a core.
 
 use crate::contract::stores::side_by_side;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Counters of engines in a timed device, where operations wait for pages and are tried again.
 
 use saker_assembly::Build;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How the dispatcher hands commands to the modelled cores: in turn, commands on one key overtake each other; by key they do
 //! not, whatever they are, and other keys do not wait.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The same calls on devices with all of groups, with one way only, and with none.
 
 use saker_assembly::Build;

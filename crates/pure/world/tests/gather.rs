@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Group Vector and Bulk Put: what they store is what a group of the same pairs stores, and what is wrong with them has its
 //! status and changes nothing.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! DiskKV with several operations in a command.
 
 use saker_assembly::Build;

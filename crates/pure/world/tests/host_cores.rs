@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Background jobs of HostKV on cores of the host: more of them make a fill that waits for compactions shorter, the same run is the same
 //! every time, and what cores were busy with adds up, at the host and in the device.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The host's clients on the device itself, inline and without time.
 
 use std::collections::BTreeMap;

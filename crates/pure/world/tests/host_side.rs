@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! HostKV's time: background work takes it piece by piece, and nothing happens before the thread that does it gets there.
 
 use saker_assembly::Build;

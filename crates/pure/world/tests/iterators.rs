@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Iterators of the device: in both directions, while it is written, compacted and collected; their bounds and ends.
 
 use saker_assembly::Build;

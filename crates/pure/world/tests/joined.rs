@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Host and device joined: a whole path, without time and in virtual time.
 
 use saker_assembly::Build;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Lists of a lane of DiskKV: the keys, the values and the times of a client that lists keys and reads each of them.
 
 use saker_assembly::{Build, port};

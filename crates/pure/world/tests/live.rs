@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A live setting in virtual time: of a device that has nothing else to do, and of a store at the host.
 
 use crate::clocked::{PATIENCE, opened};

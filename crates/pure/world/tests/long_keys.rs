@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Keys of 17 to 255 bytes: by pointer, in groups, through envelopes, side by side on one device; with digests that collide.
 
 use saker_assembly::Build;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a host takes of its memory: with what the table says everything fits that can be taken at once, with one less of
 //! either something is refused.
 

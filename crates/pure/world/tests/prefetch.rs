@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Prefetch groups in virtual time: how many pages are read, how long it takes, and that nothing stale is delivered.
 
 use crate::clocked::opened;

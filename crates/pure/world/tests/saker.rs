@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Sessions as actors in virtual time.
 
 use saker_assembly::Build;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device of several shards does what one device does.
 
 use saker_assembly::Build;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device told by a latency table: Samsung's KV SSD as compound commands (HotStorage'19) measured it.
 
 use crate::clocked::opened;

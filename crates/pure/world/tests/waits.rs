@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The hash FTLs nearly full, in virtual time: how long a command waits at most, and whether counted pages are what is
 //! reported.
 

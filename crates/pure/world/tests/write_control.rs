@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Writes that an LSM store's background work does not keep up with: delayed to a rate or stopped, in the device and at the host.
 
 use crate::clocked::opened;

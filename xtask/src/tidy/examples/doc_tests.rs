@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The doc tests of documentation.
 
 /// The words behind a fence with which rustdoc still takes what follows for a test.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a file passes on from other crates: `pub use saker_host::{KeyRange, ...}`.
 
 use super::super::source::Source;

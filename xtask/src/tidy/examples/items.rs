@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The items of a file, with their documentation.
 
 use std::collections::BTreeSet;

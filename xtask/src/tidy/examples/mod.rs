@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whatever users of a crate can name has an example that is a doc test, and that shows its use: it has the item's name in it.
 //!
 //! What the crate passes on from others has its example there, or in a doc test of the crate itself. Fields, variants and modules

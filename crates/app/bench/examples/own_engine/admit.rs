@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What may be stored: what lives must leave collections something to gain, and deletes make room.
 
 use crate::reserve::SPARE_SEGMENTS;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whether what the store remembers agrees with itself: the suites ask every so many operations.
 
 use crate::store::PlainLog;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Background work: what is needed of a segment is copied, then the segment is erased. Failed programs are made good first.
 
 use crate::reserve::{FOR_COLLECTIONS, FOR_REPAIRS, FREE_SEGMENTS_LOW};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! An engine of one's own, beside those of the workspace: pairs in a log, and a map of all keys in memory. It collects garbage,
 //! recovers by reading its whole log, and passes the suites that the workspace's engines pass.
 //!

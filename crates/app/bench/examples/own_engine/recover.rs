@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Recovery: all records that are on flash and in the ring are looked at. Each has the version of the write that it stems from, and
 //! copies keep it: so the newest of a key is the truth, in whatever order they are found.
 #![cfg_attr(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What each activity takes and leaves: the rule of [`saker_log::reserve`].
 
 use saker_log::reserve::{Activity, Claim, RECORD_SLOTS, Reserve, leaves, spare_segments};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The store: an index in memory, and operations.
 
 use crate::collect::Collection;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where threads run.
 
 use rustix::thread::{CpuSet, sched_setaffinity};

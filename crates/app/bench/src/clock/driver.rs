@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The driver against the clock: one loop for all stores, on a thread for each lane.
 
 use super::{How, Pause, RealRun, Running, on_threads, since};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! HostKV: lanes share one store behind a lock, over one queue pair on the block namespace. Whoever has the lock sends, takes what
 //! has completed, whosever it is, and does some of the store's background work.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Stores against the operating system's clock: application threads, and the device on a thread of its own.
 //! What `saker compare` runs in timings `real` and `off`.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! DiskKV with SAKER's host layer: every lane is a session. Writes are buffered; reads are gathered up to the depth and asked for
 //! together, for which the lane's own thread waits.
 

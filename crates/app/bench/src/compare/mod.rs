@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! HostKV against DiskKV, with operations alone, in groups, and gathered by SAKER's host layer, on the same pairs, by size of
 //! value and store.
 

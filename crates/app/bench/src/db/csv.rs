@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Lines of comma-separated values (RFC 4180): cells may stand in quotes.
 
 use std::borrow::Cow;

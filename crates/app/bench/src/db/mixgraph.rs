@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Mixgraph: gets, puts and seeks after a model of production traffic (Cao et al., FAST'20, section 7; parameters and defaults
 //! of RocksDB's db_bench). Ranges of keys are hot by a two-term exponential, keys in a range by a power function; sizes of
 //! values and lengths of scans are generalised Pareto.

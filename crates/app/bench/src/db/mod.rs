@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The benchmarks of RocksDB's db_bench, by its names and parameters, and replay of traces, on the device of a URL.
 //!
 //! Threads share one device handle, which they take in turn: what a thread waits for its turn is in its latencies. With a

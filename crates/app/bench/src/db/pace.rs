@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! When operations are meant to begin.
 
 use saker_sim::{Rng, Seed};

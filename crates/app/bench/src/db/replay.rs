@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Traces as CSV: time, key, key size, value size, operation; more columns are passed over.
 
 use super::csv::cells;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Threads that carry jobs out, and what they measured.
 
 use super::DbOptions;

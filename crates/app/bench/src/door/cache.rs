@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device as a cache, as a store: a group of `exists` asks for a prefix, a put keeps what is there, a pair may be gone any time.
 
 use super::ORDER;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A lane whose calls wait for the device.
 
 use super::Turnstile;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The device of a URL as a store: whatever [`saker::Kv::open`] opens, behind [`KvStore`].
 //!
 //! Its calls wait, so that each lane's thread is the one that waits for what it submitted; that is for the clock of this machine

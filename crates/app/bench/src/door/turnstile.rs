@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device handle for several threads, first come, first served.
 
 use saker::Kv;

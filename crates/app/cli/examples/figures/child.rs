@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `saker` as a process of its own, and what it took.
 
 use saker_cli::{Streams, run};

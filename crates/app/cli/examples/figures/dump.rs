@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Dumping n pairs takes O(n log n) time, and memory that does not grow beyond what opening takes.
 
 use crate::child::{mb, spawn};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Loading a file of 1 GB takes memory for the index, not for the file; so does dumping it.
 
 use crate::child::{mb, spawn};

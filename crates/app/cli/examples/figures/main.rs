@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The platform's figures on this machine, each with its limit: what `docs/figures.md` quotes.
 //!
 //! ```text

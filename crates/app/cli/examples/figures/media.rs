@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What an image costs against memory: the same work on both.
 
 use crate::Outcome;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Memory of the emulator beyond what it models: at most 15 % of the flash in use and 64 MiB.
 
 use crate::child::{mb, status};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Distinct pairs of 16-byte keys, and images that hold them.
 
 use saker::{Kv, create_image};

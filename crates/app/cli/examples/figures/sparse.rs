@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A large image costs what is written to it.
 
 use crate::child::{mb, status};

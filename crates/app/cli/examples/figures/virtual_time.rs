@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Commands of the hash store that virtual time gets through in a second of one core.
 
 use crate::pairs::key;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Namespaces as the command line asks for them: `kv:512MiB`, `block:256MiB,4096`.
 
 use crate::size;

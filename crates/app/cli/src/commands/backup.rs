@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `saker backup`
 
 use crate::args::backup::BackupArgs;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `saker compare --html`: the same numbers as a page.
 
 use std::path::Path;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Files that a command writes. A file under its final name is complete.
 
 use std::fs::{self, File};

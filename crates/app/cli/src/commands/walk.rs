@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Going through the keys of a device in pages, so that each key can be used between two of them.
 
 use crate::error::CliError;

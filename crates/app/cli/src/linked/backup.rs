@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Backups, growing and scrubbing: what keeps data over the years.
 
 use std::path::{Path, PathBuf};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Block namespaces as the commands see them.
 
 use saker::{Block, Error as DeviceError};

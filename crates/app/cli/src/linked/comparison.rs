@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Comparisons: from arguments to the lab, and from its rows to a report.
 
 use saker::EngineKind;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The conformance suite on a device.
 
 use saker_conform::{Finding, OpenedSubject, Report, run};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Benches and experiments: from arguments to the lab.
 
 use saker::{EngineKind, Kv, KvCache, RetentionOptions};

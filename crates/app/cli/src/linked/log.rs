@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The log of `saker serve`: who subscribes to what the libraries tell, and where the lines go.
 
 use std::io::stderr;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device that is looked at: its counters, again and again.
 
 use std::time::Instant;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Key-value devices as the commands see them.
 
 use std::io::ErrorKind;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Damaged images: what can be saved, what is lost, and what to do.
 
 use std::path::Path;

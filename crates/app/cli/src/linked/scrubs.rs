@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scrubs of the images that a target serves, beside its work: once a day, at a rate.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A target as `saker serve` runs it.
 
 use saker_tcp::config::slow_after;

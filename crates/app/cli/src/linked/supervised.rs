@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a service manager hears of a server.
 
 use saker_tcp::{Server, Supervisor, Watch};

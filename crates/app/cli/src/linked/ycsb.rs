@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `saker bench ycsb` and `ycsb-a` to `ycsb-f`.
 
 use saker::Kv;

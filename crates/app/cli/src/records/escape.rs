@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Bytes as text on one line, and back. `\t \n \r \\ \0` and `\xNN` stand for what would break the line.
 
 const HEX: &[u8; 16] = b"0123456789abcdef";

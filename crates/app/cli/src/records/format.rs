@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The forms of a file of records.
 
 use std::path::Path;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Records as JSON objects, one a line.
 
 use std::borrow::Cow;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Lines of a stream, in memory bounded by the longest line that can be a record.
 
 use std::io::{self, BufRead};

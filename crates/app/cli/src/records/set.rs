@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! All records of a file at once, by the rules of `saker load`.
 
 use std::fs::File;

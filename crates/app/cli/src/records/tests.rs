@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Reader and writer together, over every format.
 
 use std::io::BufReader;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings, sweeps, files and differences of `saker reproduce`; `saker bench` and `saker compare --html`.
 
 use serde_json::{Value, json};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device in memory, experiments with known outcomes, and a terminal around them.
 
 use std::cell::{Cell, RefCell};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Help, version, and command lines that make no sense.
 
 use super::{Fake, ran};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Commands on one key.
 
 use super::{Fake, document, ran};

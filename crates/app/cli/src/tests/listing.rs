@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! list, scan and info.
 
 use proptest::prelude::*;

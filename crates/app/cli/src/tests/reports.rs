@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Commands whose work is done elsewhere: their arguments and their output.
 
 use serde_json::{Value, json};

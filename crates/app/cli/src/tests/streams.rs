@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Devices, usage errors and closed pipes.
 
 use std::io::ErrorKind;

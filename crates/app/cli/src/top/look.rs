@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a device did between two looks, and how it is now.
 
 use std::collections::BTreeMap;

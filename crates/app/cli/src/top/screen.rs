@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Looks on a terminal.
 
 use std::collections::VecDeque;

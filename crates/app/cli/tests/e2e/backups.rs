@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Backups, growing and scrubbing from the command line.
 
 use crate::e2e::support::{Desk, TINY};

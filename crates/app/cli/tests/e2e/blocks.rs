@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Images with several namespaces.
 
 use crate::e2e::support::{Desk, TINY};

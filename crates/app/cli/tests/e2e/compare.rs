@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `saker compare`: stores, groups, caches and charts.
 
 use crate::e2e::support::Desk;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `saker conform` on every kind of device that can be had here.
 
 use crate::e2e::support::Desk;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Damaged images: what the commands say, and what they save.
 
 use crate::e2e::support::{Desk, TINY};

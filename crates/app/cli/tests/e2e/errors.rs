@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Command lines that make no sense: one line that says what to do, exit code 2, nothing done.
 
 use crate::e2e::support::Desk;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Images that are damaged, locked, foreign, read-only, or on a file system that is full.
 
 use crate::e2e::support::{Desk, TINY, ran};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `--json`: one versioned document on standard output, and nothing else there.
 
 use crate::e2e::support::Desk;

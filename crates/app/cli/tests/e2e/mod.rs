@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The program as a user meets it: processes, images on a disk, what they print and what they leave.
 
 mod backups;

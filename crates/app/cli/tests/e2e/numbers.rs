@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every number that a command takes, at the ends of what can be written: it is refused at once, in one line that names what is
 //! taken, or it is carried out.
 

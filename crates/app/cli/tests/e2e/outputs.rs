@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What commands write: never over an image.
 
 use crate::e2e::support::{Desk, TINY};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Processes that end early: by a signal, by a closed pipe.
 
 use crate::e2e::support::Desk;

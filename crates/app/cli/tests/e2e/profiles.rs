@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A profile of one's own, from `saker profile show --toml` to devices that have it.
 
 use crate::e2e::support::Desk;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every command of the README and of the pages that go on from it, as it stands there, on a copy of its input.
 
 use crate::e2e::support::{Desk, Ran, repository};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Any bytes go in and come out, by arguments, files and pipes.
 
 use crate::e2e::support::{Desk, TINY};

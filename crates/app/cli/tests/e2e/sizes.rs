@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Sizes that a profile cannot have: the refusal says the least one, and which profile takes it.
 
 use crate::e2e::support::Desk;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Writes that an engine holds back, as `bench` and `info` tell them.
 
 use super::support::Desk;

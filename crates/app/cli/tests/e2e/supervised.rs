@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `saker serve` under a service manager: it hears when hosts can connect, and as long as all threads go on.
 
 use std::os::unix::net::UnixDatagram;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Runs of the program in a directory of their own.
 
 use std::io::Write;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `saker txn`: all of a script or nothing.
 
 use crate::e2e::support::Desk;

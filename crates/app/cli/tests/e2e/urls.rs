@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every option of device URLs, each by its effect.
 
 use crate::e2e::support::{Desk, repository};

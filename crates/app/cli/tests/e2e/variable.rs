@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The variable SAKER_DEVICE names the device of every command that has one.
 
 use crate::e2e::support::{Desk, Ran, ran};

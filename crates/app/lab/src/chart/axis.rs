@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How an axis counts: where values lie on it, where its ticks are and what they say.
 
 use crate::plan::Scale;

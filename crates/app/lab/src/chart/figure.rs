@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From points to lines and bars: what a chart shows, apart from how it looks.
 
 use crate::chart::axis::Axis;

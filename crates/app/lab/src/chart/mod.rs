@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Charts: figures from series, drawn as SVG.
 
 pub mod axis;

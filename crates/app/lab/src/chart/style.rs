@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Colours. The series colours are those of Okabe and Ito ("Color Universal Design", 2008), which people with any
 //! kind of colour vision can tell apart, without the yellow, which is too light for lines.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A figure as SVG.
 
 use crate::chart::figure::{Figure, Line};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Payload in the submission queue against pages and piggybacking (ByteExpress).
 
 use crate::context::{Context, Outcome};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Ranges and tails of the LSM tree, pinned or with filters, beside the hash store: one table. No paper has it.
 
 use crate::context::{Context, Outcome};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The experiments: each has a plan in `plans/` and a file here that runs it.
 
 mod bandslim;

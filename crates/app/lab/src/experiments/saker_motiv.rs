@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How far DiskKV falls behind HostKV without batching (SAKER, SYSTOR'25, Fig. 1).
 
 use crate::context::{Context, Outcome};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Containers at the host and I/O threads in the device (SAKER, SYSTOR'25, Fig. 4).
 
 use crate::context::{Context, Outcome};

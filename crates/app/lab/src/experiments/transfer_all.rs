@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every method at every size: bytes, commands, times, host time. No paper has this table.
 
 use crate::context::{Context, Outcome};

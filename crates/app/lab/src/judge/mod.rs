@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From measured numbers to verdicts. Claims are data of the plan; nothing here knows an experiment.
 
 use crate::plan::{Claim, Plan};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The report of a comparison: the systems side by side, by size of value.
 
 use crate::chart::Figure;

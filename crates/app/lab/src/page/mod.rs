@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The report as one HTML file: no scripts, no fonts, nothing from elsewhere. It follows the reader's light or dark
 //! setting.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The report of experiments: each claim beside its measurement.
 
 use crate::chart::Figure;

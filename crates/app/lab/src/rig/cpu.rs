@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What modelled cores were busy with: for reports, and rates per percent of CPU.
 
 use crate::report::{Point, number};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The numbers that every run of stores reports.
 
 use crate::report::Point;

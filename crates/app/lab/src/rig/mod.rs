@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What experiments run on: one device, one host, jobs, and what is measured of them.
 
 mod cpu;

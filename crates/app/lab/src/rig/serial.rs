@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One client on one device in virtual time, one command after the other.
 
 use crate::error::LabError;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One workload by one transfer policy: what most of the experiments measure.
 
 use crate::error::LabError;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Background work as a driver with several cores does it: the jobs that an engine hands out, a quantum of one after a quantum of
 //! another in any order, each holding its own pages while others go on.
 

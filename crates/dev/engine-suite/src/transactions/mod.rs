@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions against the same model: all or nothing, whatever happens between, and conditions that hold when they should.
 //! Engines without them refuse by name.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What survives a cut is a prefix of the transactions in the order in which they were done, and with it all that any of them may have
 //! read. Each transaction writes down, under one key, what it finds: the stamp of every other key.
 

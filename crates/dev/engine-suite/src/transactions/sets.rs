@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Sets of pairs that are written together: at power cuts, when the store is full, and beside snapshots.
 
 use super::part;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the device says of itself.
 
 use saker_nvme::admin::feature::{FeatureSelect, fid};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Lengths of keys.
 
 use saker_nvme::{Status, kv};

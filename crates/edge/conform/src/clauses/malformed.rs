@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Commands that make no sense, and fields that have no meaning.
 
 use saker_nvme::{NSID_ALL, Sqe, Status, kv};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The clauses, in the order in which they are examined.
 
 mod identify;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Several commands in flight.
 
 use crate::session::{Checked, Session, demand, value};

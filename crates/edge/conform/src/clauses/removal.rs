@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Exist and Delete.
 
 use saker_nvme::Status;

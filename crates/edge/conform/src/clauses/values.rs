@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Store and Retrieve.
 
 use saker_nvme::{Status, kv};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every failure has its class, and classes are what bindings can rely on.
 
 use saker_handle::{Class, Store, WriteBatch};

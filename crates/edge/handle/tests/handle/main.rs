@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Handles, on every engine: shared by threads, closed, with scans and transactions that other calls interrupt.
 
 mod classes;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scans and transactions with other calls in between, on every engine, in memory and on images.
 
 use saker::EngineKind;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The two copies of the header block in the file.
 #![cfg_attr(
     not(test),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the device has done in its life, in the header: bytes 1312 to 1423.
 //!
 //! Nobody relies on these numbers, so a run writes them into one copy now and then, without a sync and without another

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The records of namespaces in the header block.
 #![cfg_attr(
     not(test),

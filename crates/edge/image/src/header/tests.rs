@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Golden bytes, flips, later versions, and which copy counts.
 
 use super::*;

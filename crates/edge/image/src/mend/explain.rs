@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What one changed byte explains in epoch table, page headers and pages.
 #![cfg_attr(
     not(test),

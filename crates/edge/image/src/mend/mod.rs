@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Opening an image that is damaged, to save what can be saved: what one changed byte explains is put right, in this
 //! process only. The file is never written.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The bytes of a backup: `docs/backup.md` has every field. A header, then frames, each with checksums of its head and of its
 //! payload; the head's covers the backup's identifier and the frame's number, so that a frame counts in its own place only.
 #![cfg_attr(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Backups: the pairs and blocks of a device in one file, as of one moment where the device can tell that, or what changed since
 //! an earlier one. `docs/backup.md` has the commands, what is promised, and every byte of the file.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Reading a backup, frame by frame. Nothing of a frame is given out that is not sound.
 #![cfg_attr(
     not(test),

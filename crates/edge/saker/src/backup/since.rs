@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What earlier backups have, told in digests, so that a pair or block that has not changed is not written again.
 //!
 //! Versions of pairs say nothing beyond one life of a device, and blocks have none; so contents are compared. A digest has 128 bits

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Making a backup.
 
 use super::format::{Begin, FrameKind};

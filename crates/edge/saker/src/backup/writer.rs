@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Writing a backup, frame by frame: no more than one frame is in memory.
 
 use super::BackupError;

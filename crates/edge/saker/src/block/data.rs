@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whole blocks to and from the device, in commands of bounded size.
 
 use super::Block;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a block namespace tells of itself, and what was counted.
 
 use super::Block;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Making images.
 
 pub use crate::device::identity::new_uuid;

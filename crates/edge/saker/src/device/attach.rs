@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a device shares with its host.
 
 use saker_device::Attachment;

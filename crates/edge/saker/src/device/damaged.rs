@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Opening a damaged image as a device that is read: recovery is helped over what is damaged, one place after the other.
 #![cfg_attr(
     not(test),

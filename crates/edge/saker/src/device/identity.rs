@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Who a device in memory is: serial number, NQN and the identifiers of its namespaces derive from one number.
 //!
 //! Hosts take two namespaces with one identifier for one namespace that is reached in two ways. So each opening gives a device of

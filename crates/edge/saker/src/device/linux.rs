@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Opens a namespace behind the Linux kernel's driver.
 
 use super::attach::dma_space;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From a URL to a connected device, and back: opening and orderly closing, whatever the flash is kept in.
 
 pub(crate) mod attach;

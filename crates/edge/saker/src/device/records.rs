@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Namespaces as the device is configured with them, and as an image's header records them.
 
 use crate::image::{ImageConfig, ImageError, NamespaceKind as RecordKind, NamespaceRecord};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device in memory that consists of several, each with its share of the flash and of the keys.
 
 use super::identity;

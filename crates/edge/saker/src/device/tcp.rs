@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Connects to a device at an NVMe/TCP target.
 
 use super::attach::dma_space;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The read cache of a [`Kv`](super::Kv): of keys that the device has as they are.
 
 use saker_host::long_keys::is_enveloped;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups, whose operations are put together by the caller.
 
 use super::Kv;

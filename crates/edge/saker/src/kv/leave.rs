@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What becomes of queued puts when a device is dropped without being closed.
 
 use super::Kv;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Many pairs: queued puts, batches, and many keys at once.
 
 use super::Kv;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Keys in the device's order, and pairs of a range.
 
 use super::Kv;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions: pairs that are read and written as if nobody else were there.
 
 use super::Kv;

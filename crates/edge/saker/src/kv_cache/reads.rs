@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What is asked of a cache.
 
 use super::{KvCache, name};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What is in the device of a cache, and what leaves it.
 
 use super::{KvCache, name, pair_bytes};

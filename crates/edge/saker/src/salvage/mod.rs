@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What can be saved of a damaged image: all that is sound is read, what is lost is named, and a sound image is made of it.
 //! `docs/damage.md` tells what can be known and what cannot.
 #![cfg_attr(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Making a sound image of what can be saved of a damaged one.
 #![cfg_attr(
     not(test),

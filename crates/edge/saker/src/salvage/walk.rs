@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Reading all there is of a namespace, past what cannot be read.
 #![cfg_attr(
     not(test),

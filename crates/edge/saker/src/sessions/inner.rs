@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What sessions and the pump of a device share, and what the pump does.
 
 use super::SakerOptions;

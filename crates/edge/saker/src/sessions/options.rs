@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How sessions work.
 
 use saker_host::CacheOptions;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Futures of syncs and durable writes. Who polls one makes progress for all; in between the pump does.
 
 use super::Inner;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which process this is, without a system call: a fork is counted in the child.
 
 use crate::store_error::StoreError;

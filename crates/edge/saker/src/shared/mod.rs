@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device that threads share: one call at a time, closed once, and not behind a fork.
 
 mod fork;

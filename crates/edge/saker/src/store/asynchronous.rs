@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A store for executors: a thread does the calls, futures wait for them. Any executor will do.
 
 use super::{Store, StoreError};

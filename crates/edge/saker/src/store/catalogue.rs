@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The pair that says which spaces a device has: `SPC1`, then for each its number (two bytes, the low one first), its state (0: there, 1: being
 //! removed), the length of its name (a byte) and its name.
 #![cfg_attr(

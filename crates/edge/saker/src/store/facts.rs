@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a store tells of its device, and what concerns all of it.
 
 use super::{Store, StoreError};

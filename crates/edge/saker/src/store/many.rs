@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Many pairs of a store at once.
 
 use super::prefix::ROOM;

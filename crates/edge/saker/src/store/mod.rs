@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Pairs for many threads, by clones of one handle: [`Store`]. Names for parts of a device: [`Spaces`]. For executors: [`AsyncStore`].
 
 mod asynchronous;

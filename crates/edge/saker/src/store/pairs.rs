@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Pairs of a store, one after the other, with any other calls in between.
 
 use super::{Store, StoreError};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the keys of a space begin with at the device.
 
 use super::StoreError;

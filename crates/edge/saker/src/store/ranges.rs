@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which pairs of a store.
 
 use super::{Pairs, Store, StoreError};

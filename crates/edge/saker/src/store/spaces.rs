@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Several named spaces in one device.
 
 use super::catalogue::{Catalogue, KEY};

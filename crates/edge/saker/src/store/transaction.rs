@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions that borrow nothing.
 
 use super::prefix::ROOM;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Options that a URL gives and that would do nothing: whoever writes one expects something.
 
 use super::{Backing, DeviceUrl, Timing};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A namespace behind the Linux kernel's driver: the parts of its URL.
 
 use super::tcp::seconds;

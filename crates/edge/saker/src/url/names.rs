@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Names of URL options by kind of device, and what is said to one that is none.
 
 use super::Backing;

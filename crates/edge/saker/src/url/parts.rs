@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The parts of a device URL, and why it makes no sense.
 
 use super::{LinuxPlace, TcpPlace};

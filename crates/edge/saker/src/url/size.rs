@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Sizes as they are written.
 
 /// `4096`, `64KiB`, `1GB` ... in bytes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device at an NVMe/TCP target: the parts of its URL.
 
 /// A subsystem on the network.

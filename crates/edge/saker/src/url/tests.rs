@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Device URLs: what they mean, and what is said of those that make no sense.
 
 use super::*;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The option `transfer`: how values go to the device.
 
 use saker_host::transfer::Adaptive;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A backup, and what changed since, on every engine.
 
 use super::rig::{Pairs, fill, full, image, joined, memory, no_news, pairs, replace, since, url};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Backup files that are spoilt: an error that names the place, and never a wrong value.
 
 use super::rig::{fill, full, memory, no_news, since};

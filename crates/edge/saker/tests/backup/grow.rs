@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Growing images: nothing is lost, whatever else happens.
 
 use super::rig::{Pairs, fill, image, joined, no_news, pairs, url};

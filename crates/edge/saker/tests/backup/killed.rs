@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A process is killed (SIGKILL) while it makes a backup or grows an image.
 
 use super::rig::{Pairs, fill, full, image, no_news, pairs, url};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Backups, growing and scrubbing, on every engine, joined with what else devices do.
 
 mod changes;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Devices, pairs and files for the tests of this room.
 
 use crate::support::{key, value};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scrubs find what was spoilt, also beside a writer, and nothing else.
 
 use super::rig::{fill, image, joined, pairs, url};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Full devices: a backup of one, a restore to a smaller one, growing one.
 
 use super::rig::{fill, full, image, memory, no_news, pairs, replace, url};

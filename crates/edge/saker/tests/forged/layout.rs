@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where things are in an image (`docs/image-format.md`), and the checksums of pages, slots, epochs and headers.
 
 use saker_segment_store::header::{crc32c, page_crc};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Forged images: fields of every structure in an image get other values, and every checksum that covers them is
 //! made right again. Such an image is refused, or opens and answers; wrong answers are allowed, for they are what the
 //! forger wrote. Never a panic, a step that does not end, memory without bound.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One to three forgeries of an image.
 
 use crate::Image;

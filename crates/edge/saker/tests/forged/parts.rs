@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What has a checksum of its own inside pages: records, members of groups, words of gaps, chunks of checkpoints,
 //! blocks.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Files that are not what their header says, and headers that say what cannot be.
 
 use crate::layout::{put, seal_header};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Slots of the page buffer, one by one: each in use is told of another append point, and each shortened.
 
 use crate::layout::{Frame, put, u32_at};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Making images, and using forged ones.
 
 use crate::support::{key, value};

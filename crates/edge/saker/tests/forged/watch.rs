@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Panics become findings with their place; what does not end, or takes memory without bound, ends the process.
 
 use std::cell::RefCell;

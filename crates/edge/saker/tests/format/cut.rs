@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Power is cut at every media operation of a Format, and again at every one of the recovery: all is there, or nothing.
 
 use crate::format::rig::{BYTES, directory, open};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Erases that fail: what cannot be erased cannot be read either, now or later.
 
 use crate::format::rig::{everywhere, fill, is_empty, is_filled, open, short};

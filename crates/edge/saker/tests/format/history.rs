@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Any history of writes, groups, iterators, flushes and Formats, with threads and times, against a model; openings between
 //! them find either an orderly end or what a killed process leaves.
 

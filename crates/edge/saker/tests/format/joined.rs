@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Format after a Flush, of a full device, of one of several namespaces, with iterators, caches and long keys.
 
 use crate::format::rig::{

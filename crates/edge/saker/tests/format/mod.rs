@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Format NVM joined with whatever else a device does, on every engine and on block namespaces, in memory and on images.
 //!
 //! `crates/edge/tcp/tests/loopback/format.rs` does it over the network, `tests/format_kill.rs` kills processes in it, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Devices of every kind, and what is asked of an empty one.
 
 use crate::format::settings::{kept_settings, options};

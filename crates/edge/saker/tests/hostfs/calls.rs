@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Each call that an image makes to the host file system fails in turn, in each way: nothing panics, no value is wrong,
 //! what was acknowledged is kept, errors are of a kind, and with the failure over everything goes on.
 

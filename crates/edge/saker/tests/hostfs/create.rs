@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Making an image on a host file system that is full or fails: an error that says so, and no file.
 
 use saker::image::faults::{self, HostFault, HostPlan};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A file system fills up under an image, and gets room again: writing goes on by itself, and nothing is lost.
 
 use crate::hostfs::tiny::{give_space, image, on_a_tiny_file_system, take_space};

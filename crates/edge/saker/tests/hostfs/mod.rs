@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the host file system does to an image: it is full, fails, does half of what it was asked, or cannot sync.
 
 mod calls;

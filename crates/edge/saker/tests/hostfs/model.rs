@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a device may hold, by key: what was acknowledged, and since when a Flush covers it.
 
 use crate::support::{key, value};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What is done while a full file system is waited for: no page is spent, tries are few, and a format goes through.
 
 use crate::hostfs::calls::profile;

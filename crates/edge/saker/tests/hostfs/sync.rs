@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A sync that fails: the kernel reports lost writes once, so nothing is confirmed any more, and nothing written, until
 //! the image is opened again.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! File systems of a few megabytes, and images to fill them with.
 
 use saker::{EngineKind, ImagePlan, NamespacePlan};

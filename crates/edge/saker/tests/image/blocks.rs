@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A block namespace over the cells and the ring of an image.
 
 use crate::image::support::RING_SLOTS;

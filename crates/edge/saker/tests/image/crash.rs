@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A crash of the operating system: what was synced is on the disk, and any sectors written later may be.
 
 use crate::image::blocks::Blocks;

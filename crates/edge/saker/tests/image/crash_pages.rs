@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Pages of flash cells after a crash of the operating system: what was synced is there, nothing is invented.
 
 use crate::image::support::config;

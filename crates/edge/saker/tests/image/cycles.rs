@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Create, open, close, and what each kind of end is taken for.
 
 use crate::image::support::{config, image, program};

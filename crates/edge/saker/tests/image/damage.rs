@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Flipped bits: survived where there are two of a thing, named where there is one, never a panic.
 
 use crate::image::support::{GEOMETRY, config, image, program};

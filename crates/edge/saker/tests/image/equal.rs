@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whatever is done to them, cells in a file and cells in memory give the same answers.
 
 use crate::image::support::{image, page};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A crash of the operating system at any moment of a Format: all pairs are there, or none. After the Format has been
 //! answered none are, and what is flushed later stays.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! SIGKILL in the middle of everything: what was acknowledged is there, and pages are whole or not there.
 
 use crate::image::store::Store;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! SIGKILL while a record lands, life after life: the parts of it that are in the ring must not come back later.
 //!
 //! The source of the value takes a copy of the image when its bytes are asked for: what a process killed there leaves.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Disk space: little for much that is not written, given back by erases, and a status when there is none.
 
 use crate::image::support::{config, image, page, program};

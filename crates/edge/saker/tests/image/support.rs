@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Small images and pages to put into them.
 
 use saker::image::{ImageConfig, create};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Images that earlier versions have written open, with all they have. `versions/` has two for each format version and engine, as text:
 //! the bytes of the file, and where those lie that are not zero. They are never written anew: a version that cannot open one
 //! any more breaks the promise of `docs/image-format.md`. Here are those with little in them; `versions_joined` has the others.

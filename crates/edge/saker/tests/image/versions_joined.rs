@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Fixtures with all that an image can have: namespaces of pairs and of blocks beside each other, settings that it keeps, tables and
 //! nodes with what leads to them, values apart from them and in them, transactions, long keys, what was replaced and deleted, and the
 //! tail of a log. See `versions`.

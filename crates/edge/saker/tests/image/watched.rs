@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Cells of an image that know what the disk holds for certain, and what it may hold.
 
 use saker::image::FileCells;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Block namespaces of damaged images.
 
 use crate::salvage::rig::{Image, Recipe, TINY, directory, url};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Images whose process was killed inside a Format: the header names a namespace whose erasure has begun. Whoever opens them, to
 //! read, to salvage, to check or to repair, finds nothing of it, and all of the other namespaces; one changed byte more brings
 //! no old value back.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One byte of an image is changed, anywhere: whoever opens it gets right answers or errors, a salvage gives everything but
 //! what stood at that place, names that, and a repaired image is sound.
 

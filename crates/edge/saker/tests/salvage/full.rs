@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A full device that is damaged: what is sound fits the repaired one.
 
 use crate::salvage::rig::{Image, Model, Recipe, Saved, TINY, repair, salvage, url};

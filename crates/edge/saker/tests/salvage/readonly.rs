@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Images that are opened to read: nothing of them changes, several can read, and writes are refused.
 
 use crate::salvage::rig::{Image, Recipe, TINY, answers, url};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Images with everything in them, and what is made of them when they are damaged.
 
 use crate::support::{key, value};

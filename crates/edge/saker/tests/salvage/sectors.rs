@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! More than a byte is damaged: nothing panics, and nothing wrong is given out.
 
 use crate::salvage::rig::{Image, Recipe, Saved, TINY, answers, salvage, text, url};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Futures of a store, under an executor that sleeps until it is woken.
 
 use super::store;

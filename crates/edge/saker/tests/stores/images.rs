@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Images that are made, found, or grow.
 
 use saker::{EngineKind, Ensured, Error, ImagePlan, Kv, NamespacePlan, PlanError, Store};

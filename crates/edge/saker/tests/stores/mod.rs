@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Stores that threads share, their ranges and spaces, and their futures, on every engine.
 
 mod futures;

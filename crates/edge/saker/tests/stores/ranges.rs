@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Ranges of a store against those of a `BTreeMap`.
 
 use super::store;

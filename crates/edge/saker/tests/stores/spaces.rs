@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Spaces: apart from each other, made and removed, after kills and reopenings.
 
 use super::{store, url};

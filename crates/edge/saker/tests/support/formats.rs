@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a process does that is killed in its admin commands: in turn it stores a version of all pairs, saves a feature, and
 //! formats the namespace.
 

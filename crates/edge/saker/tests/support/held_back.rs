@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Writes that an LSM store delays or stops, joined with what else its users may ask for meanwhile.
 
 use saker::{KeyRange, Kv};

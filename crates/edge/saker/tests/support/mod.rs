@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What several rooms of this program need.
 
 pub mod formats;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Keys and values that tell where they come from.
 
 use saker_sim::Seed;

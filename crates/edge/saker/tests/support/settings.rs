@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings that images keep.
 
 use saker::{EngineKind, Settings};

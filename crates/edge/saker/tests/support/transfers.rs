@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A bank in pairs: transfers between its accounts, each a transaction, and what must be true of it whoever died.
 
 use saker::{HostError, Kv};

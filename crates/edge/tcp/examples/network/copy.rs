@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A plain copy through a TCP connection of this machine: one thread writes, another reads, 256 KiB at a time.
 
 use std::io::{Read, Write};

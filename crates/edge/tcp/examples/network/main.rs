@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The target's speed over loopback, beside Redis, memcached and a plain TCP copy on the same machine.
 //!
 //! ```text

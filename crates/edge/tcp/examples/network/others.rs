@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Redis by its own benchmark, memcached by a client that pipelines as that does.
 
 use std::io::{BufRead, BufReader, Write};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Our target, through our own host library.
 
 use std::cell::RefCell;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What hosts have to prove and may do, as it is configured.
 
 use std::path::{Path, PathBuf};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the log of a server has. Who has the subscriber applies it; this crate only tells.
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! NVMe qualified names as somebody has typed them (Base 2.0, section 4.5).
 
 use saker_nvme::fabrics::{DISCOVERY_NQN, NQN_BYTES_MAX};

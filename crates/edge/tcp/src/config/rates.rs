@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What hosts and namespaces may be asked in a second, as it is configured.
 
 use saker_target::{NamespaceRates, Rates};

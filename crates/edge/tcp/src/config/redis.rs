@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How a namespace is served to Redis clients.
 
 use std::net::SocketAddr;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a connection holds and may hold: the books of its seat.
 
 use saker_target::Bound;

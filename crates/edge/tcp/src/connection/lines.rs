@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the log has of a connection.
 
 use saker_target::Bound;

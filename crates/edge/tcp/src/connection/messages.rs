@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What connections and subsystems say to each other.
 
 use std::sync::Arc;

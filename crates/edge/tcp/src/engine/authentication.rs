@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Messages of authentication.
 
 use saker_auth::{Randomness, Worked};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whether the device gets a command, and what is noted of those that fail.
 
 use saker_nvme::{Sqe, Status};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a subsystem counts and tells of it: the device, commands, queues and hosts.
 
 use saker_device::controller::NamespaceFacts;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Namespaces that Redis clients have formatted.
 
 use super::Engine;

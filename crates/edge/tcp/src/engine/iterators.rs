@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Iterators of connections. The device has one queue for all hosts, so it does not know when a host has gone: what its
 //! iterators hold would stay held, and a full device writes nothing that they could time out by.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Connections that are gone while the device works for them.
 
 #[cfg(test)]

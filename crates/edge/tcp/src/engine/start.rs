@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The thread begins: the device comes to it, and its Redis clients.
 
 use std::thread::JoinHandle;

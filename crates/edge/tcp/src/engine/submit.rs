@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Commands on their way to the device, in the order of their hosts' turns and within their limits, and back.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What hosts have asked of a subsystem, by command and status, and how long it took. It is counted on the subsystem's thread, which
 //! also tells it, so counting is a few plain stores.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the log has of a subsystem: its controllers, faults, slow commands, and background work on request.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The write cache is the device's: it is off while any host wants it off.
 
 use saker_nvme::admin::{SetFeatures, build, feature::fid};

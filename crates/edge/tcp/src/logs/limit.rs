@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How many lines each kind of event may have: so many in a window; behind it one line says how many were left out.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

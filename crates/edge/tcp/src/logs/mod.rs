@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What an operator is told: events of [`tracing`], each of a kind that has a limit.
 //!
 //! Without a subscriber nothing is told and hardly anything paid: the macro asks for interest first. What hosts have named is escaped

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Why a host was refused, or a connection ended, in words.
 
 use std::fmt;

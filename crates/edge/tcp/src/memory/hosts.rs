@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the connections of one host hold together.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From named numbers to families of samples with labels. Labels are names of ours: subsystems as they are configured, namespaces,
 //! commands, statuses, engines' counters. What hosts call themselves is none.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One client of the endpoint: a request, an answer, and the connection ends.
 
 use std::io;

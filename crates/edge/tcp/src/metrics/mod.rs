@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The metrics endpoint: what all subsystems count, in the formats of Prometheus and OpenMetrics.
 //!
 //! A scrape asks each subsystem's thread for its numbers, the same that log page C3h tells. Nothing is shared with threads that

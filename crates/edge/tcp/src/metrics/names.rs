@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What each family is: the table of `docs/metrics.md`, which a test compares.
 
 /// Names without `saker_` and `_total`, and what they are.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a client asks for, from bytes of anybody.
 #![cfg_attr(
     not(test),

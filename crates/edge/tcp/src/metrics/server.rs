@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The endpoint's thread: clients one after another, a few at a time.
 
 use std::net::SocketAddr;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A full device is `KvError::Full`, whatever call met it; reads and deletes go on.
 
 use saker::{AsyncStore, EngineKind, KvError, Spaces, Store, WriteBatch};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A connection that is lost: reads were not carried out, of a write it is not known; the same handle goes on when the target is there
 //! again.
 

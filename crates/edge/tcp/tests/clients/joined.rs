@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Clients of several kinds on one device, and what they hold while others take it away.
 
 use std::collections::BTreeSet;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What clients in Rust are told when a device is full, slow, out of reach or killed, wherever it is. `crates/edge/c/tests/faults.c` and
 //! `bindings/python/tests/test_faults.py` ask the same of theirs, `redis::faults` of Redis's.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A slow device: a call waits, a future is pending, another device is not held up. What a host is told that waits for a limited time is in
 //! `gone`.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Hosts that have to authenticate, over real sockets.
 
 use std::path::{Path, PathBuf};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Backups of a target at work: as of one moment where the engine shows one, and refused where it does not.
 
 use std::path::Path;

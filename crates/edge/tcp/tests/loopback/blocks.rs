@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Block namespaces over the network.
 
 use saker::{Block, ImagePlan, Kv, NamespacePlan};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A full device behind a target: long values that are gone, and iterators whose connection was lost, make room.
 
 use crate::loopback::support::{open, serve};

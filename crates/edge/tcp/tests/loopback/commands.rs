@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every call of the host library over the network gives what it gives on a device of this process.
 
 use std::collections::BTreeMap;

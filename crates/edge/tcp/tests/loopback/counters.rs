@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a target counts is what a host has done: each command by opcode and status, over the log page and over HTTP.
 
 use std::collections::BTreeMap;

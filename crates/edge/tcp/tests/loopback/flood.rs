@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Hosts come, work and go while a flood of connections that connect no queue is refilled all the time.
 
 use std::io::{ErrorKind, Read, Write};

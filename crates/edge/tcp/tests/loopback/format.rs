@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Format over the network: on images, beside other hosts with sessions, caches, iterators and commands in flight.
 
 use crate::loopback::settings::{kept_settings, options};

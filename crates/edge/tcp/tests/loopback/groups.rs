@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups of operations over the network: one way each, results fetched by their identification.
 
 use saker::WriteBatch;

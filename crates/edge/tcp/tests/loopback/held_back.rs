@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Writes that are held back behind a target.
 
 use crate::loopback::support::{serve, url};

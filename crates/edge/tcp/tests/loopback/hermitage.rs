@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The cases of Hermitage (M. Kleppmann), which tell isolation levels apart: two or three hosts, two pairs, one interleaving each. The table in
 //! docs/api.md says what becomes of each.
 

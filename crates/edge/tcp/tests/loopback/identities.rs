@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Subsystems that hosts must not take for one.
 
 use saker::Raw;

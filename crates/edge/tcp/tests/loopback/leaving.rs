@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Handles and iterators that are dropped while their target is there, comes again, is gone, or is silent.
 
 use crate::loopback::support::{config, open, serve, url, value};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Strangers cannot use the server up.
 
 use std::io::Read;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the log has of hosts: each line that they can cause, with whom it names and why.
 
 use std::fmt::{Debug, Write as _};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Strangers who break the protocol are refused and disturb nobody.
 
 use std::io::Write;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Hosts that ask and do not read: they share a total, others work on, and what they held comes back.
 
 use std::io::{BufRead, BufReader, Read};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Target and initiator over real sockets on the loopback interface, ports chosen by the system.
 
 mod authentication;

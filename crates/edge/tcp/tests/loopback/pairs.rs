@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Features of a target in pairs: connections that end while others work, with formats, features and the same keys.
 
 use std::sync::atomic::{AtomicBool, Ordering};

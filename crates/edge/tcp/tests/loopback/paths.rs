@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Two ways to one subsystem: what controllers say of sharing, and what happens when one way is closed.
 
 use std::net::SocketAddr;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The durability table through the target: what a power cut takes, for each setting of the write cache.
 
 use std::path::Path;

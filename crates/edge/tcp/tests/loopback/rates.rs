@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Limits of hosts and namespaces: what is over a rate waits, and nothing fails.
 
 use std::time::{Duration, Instant};

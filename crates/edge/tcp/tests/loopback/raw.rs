@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A host that says what it is told to, well formed or not.
 
 use std::io::{Read, Write};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A configuration that is read again while hosts work: what is connected stays, and what is new holds.
 
 use std::path::Path;

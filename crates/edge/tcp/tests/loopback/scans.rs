@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scans whose connection is lost on the way.
 
 use std::path::Path;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! SAKER's sessions over the network: containers as groups, one connection for each session.
 
 use crate::loopback::support::{DEVICE, count, open, serve, url, value};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Stores that threads share, and spaces, of several hosts of one target.
 
 use super::support::{serve, url};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What standard hosts ask for beside the commands of data, of a device in memory, of an image, and of one at a target.
 
 use saker::{EngineKind, ImagePlan, NamespacePlan, Raw};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Servers for tests, and the counts of the two tiers.
 
 use saker::Kv;

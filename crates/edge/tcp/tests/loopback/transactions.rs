@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions of hosts that compete over the network.
 
 use super::support::{count, open, serve, url};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A Redis client for tests, written apart from the server's own encoder and parser.
 
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Each command, and how connections begin and end.
 
 use super::client::{Reply, bulk, error, ok};

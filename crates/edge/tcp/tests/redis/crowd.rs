@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Clients that ask for much and do not read, or are many.
 
 use saker_testing::tier;

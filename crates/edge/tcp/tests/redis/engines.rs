@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Histories of pipelines on every engine beside a model.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a device that is full, or may not be written, says in Redis's words.
 
 use saker::ImagePlan;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What Redis clients see of a device that is slow, and of a connection that is lost: what their libraries make their own errors of.
 
 use std::io::{ErrorKind, Read, Write};

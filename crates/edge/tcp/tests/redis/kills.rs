@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A server of Redis clients is killed (SIGKILL) while pipelines are under way: what was acknowledged is there for the next
 //! server; what was not took place wholly or not at all.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Redis clients over real sockets: alone, with each other, beside NVMe/TCP hosts.
 
 pub mod client;

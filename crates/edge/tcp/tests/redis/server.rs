@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Servers for Redis clients.
 
 use saker_tcp::{RedisConfig, Server, ServerConfig};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One namespace for Redis clients and NVMe/TCP hosts at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Abort (Base 2.0, section 5.1): how many are under way.
 
 use saker_nvme::Status;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Asynchronous events (Base 2.0, section 5.2): a namespace changed, the access to namespaces changed.
 
 use std::collections::BTreeSet;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Get and Set Features (Base 2.0, sections 5.15 and 5.27; KV 1.0d, section 4.1.3).
 //!
 //! | feature | here |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Format NVM (Base 2.0, section 5.14; KV 1.0d, section 4.1.2).
 //!
 //! Every namespace has one format, index 0; another index and protection information of a block namespace are 0Ah.

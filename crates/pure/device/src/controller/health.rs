@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The error log and the counters of the health log (Base 2.0, sections 5.16.1.2 and 5.16.1.3).
 
 use std::collections::VecDeque;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a controller says of itself, and what it promises hosts.
 
 use saker_nvme::regs::Cap;

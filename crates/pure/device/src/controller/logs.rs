@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Get Log Page (Base 2.0, section 5.16).
 //!
 //! Pages 00h to 05h, 0Ch of a controller that is one of several, C0h to C3h of a device with vendor commands; any other is 09h.

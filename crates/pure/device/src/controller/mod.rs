@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The NVMe controller: what it answers to registers and admin commands.
 //!
 //! It decides and moves nothing: it has no queues, copies no data, and knows neither time nor storage. The device around

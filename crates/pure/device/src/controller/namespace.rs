@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the controller needs to know of the namespaces, and which of them a host may use.
 
 use saker_engine::Setting;

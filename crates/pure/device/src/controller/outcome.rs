@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the controller decides about an admin command.
 
 use saker_nvme::Status;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A controller that is one of several ways to the same namespaces (Base 2.0, sections 2.4 and 8.1).
 //!
 //! A device on rings has one controller, and says so: CMIC and NMIC are zero and there is no asymmetric access. A target

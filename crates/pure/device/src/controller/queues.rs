@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The I/O queues that exist, and which may be made or removed (Base 2.0, sections 5.4, 5.5, 5.6 and 5.7).
 
 use std::collections::BTreeMap;

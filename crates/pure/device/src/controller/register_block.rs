@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Controller registers: enable, disable, shutdown, subsystem reset (Base 2.0, sections 3.1.3, 3.5 and 3.6).
 //!
 //! The block is plain storage that the host writes at any time, so the machine looks at levels, not at writes: it

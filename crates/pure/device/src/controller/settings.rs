@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings of a namespace's engine: log page C1h tells them, Set Features C0h changes one that is live.
 //!
 //! Both are for one active Key Value namespace, else 0Bh. A place that the page does not have, a setting that is not live and a

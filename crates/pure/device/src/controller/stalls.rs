@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! When writes of a namespace were stopped or delayed: log page C2h.
 //!
 //! It is of one active Key Value namespace, else 0Bh.

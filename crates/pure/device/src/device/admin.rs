@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the host asks of the device as a whole: its registers and its admin queue.
 
 use super::drain::Waiter;

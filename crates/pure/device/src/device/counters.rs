@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Everything that the device counts, by name: log page C3h.
 
 use super::Device;

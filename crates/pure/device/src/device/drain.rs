@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What waits until everything acknowledged is where a power cut leaves it: switching the volatile write cache off
 //! (NVMe Base 2.0, feature 06h), and a shutdown (section 3.6).
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the device tells of itself and its namespaces.
 
 use crate::config::{DeviceConfig, NamespaceKind, TRANSFER_BYTES_MAX};

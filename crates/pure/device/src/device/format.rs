@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Format NVM as it is carried out: the namespaces of one command are erased together, wholly or not at all
 //! ([`saker_flash::Flash::begin_erasure`]). An erasure that an earlier run has begun is ended first of all.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the device has done in its life: what its cells have kept of earlier runs, and this run's.
 
 use super::Device;

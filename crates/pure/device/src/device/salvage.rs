@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device that is read to save what can be saved: what is damaged, what is refused, what is lost.
 #![cfg_attr(
     not(test),

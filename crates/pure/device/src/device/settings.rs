@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings that change while the device runs.
 
 use super::Device;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Commands of block namespaces whose data stays in the device: Verify and Copy.
 
 mod copy;

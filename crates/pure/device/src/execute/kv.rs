@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Commands of KV namespaces.
 
 use crate::answer::{Outcome, Reach, Reply, condition, kv_status};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a command counts for in the health log (Base 2.0, section 5.16.1.3; KV 1.0d, section 1.4.2; NVM 1.0, section
 //! 1.4.2).
 //!

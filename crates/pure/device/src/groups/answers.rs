@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Who takes the answers of a group: a count, or a list of results.
 
 use crate::answer::kv_status;

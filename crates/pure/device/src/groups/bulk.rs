@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Bulk Put, after KV-CSD: one command brings many pairs, and the device unpacks them into records of their own. What it
 //! costs beside a group: a header and a copy of each pair, and a command that can be cut in its middle.
 

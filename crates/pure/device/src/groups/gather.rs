@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A vector of addresses: keys and values that the device fetches one by one, then keeps as any group of stores.
 
 use super::GroupRequest;

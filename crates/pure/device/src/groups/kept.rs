@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a namespace keeps for groups: results that wait to be fetched, and which life it is in.
 
 use saker_nvme::group::GroupId;

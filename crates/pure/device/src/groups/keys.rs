@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which keys a group names, before it is executed.
 
 use super::GroupRequest;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Long keys in groups. The payload is rewritten before the engine sees it: what is stored or deleted under long keys
 //! becomes a Store or Delete of their envelopes, in the same record as the rest, and what is read is answered from the
 //! envelopes as they were before. Groups without long keys never come here.

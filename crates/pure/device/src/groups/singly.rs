@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups over engines that have none of their own: each member is an operation of the engine, or of an envelope if its key
 //! is long. The payload is copied once, and checked as a whole before anything is done.
 

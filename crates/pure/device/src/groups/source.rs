@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A payload in host memory, as the engine takes it.
 
 use crate::answer::Reach;

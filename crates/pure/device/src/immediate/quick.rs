@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Stores, retrieves and questions by the short way: decoded from the entry, executed at once, answered. Nothing is built of
 //! them and nothing of them is copied but the value, from where it is to where it stays.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The pairs of a batch as a payload of form store, in the memory of the device until they are sent as a whole.
 
 use super::Range;

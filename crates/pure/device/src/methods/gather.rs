@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Values that arrive in parts: gathered for each submission queue, in bounded memory, before anything is routed.
 //!
 //! One value may be open in a queue; its parts are the entries that follow, in their order. Whatever else comes closes it:

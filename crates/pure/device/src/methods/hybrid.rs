@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Hybrid: tails with 56 bytes each, then the store with the whole pages (BandSlim, ICPP'24, section 3.2, which sends the
 //! pages first).
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which vendor commands a device knows, and the log page that tells.
 
 use super::{GATHER_BYTES_MAX, RETRIEVE_BYTES_MAX, announced_by};

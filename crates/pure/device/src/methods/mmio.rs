@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! MMIO: the host has stored the value through the BAR; the command takes it from there (2B-SSD, ISCA'18).
 
 use super::{Arrival, Gather, Receiver, Taken};

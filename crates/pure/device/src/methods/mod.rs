@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The methods of transfer that have commands of their own, one folder or file each: the bit of the log page that
 //! announces them, decoding and gathering, what they cost the dispatcher, and a short way without time.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Piggyback: a store with the first 35 bytes, transfer commands with 56 each (BandSlim, ICPP'24, section 3.2).
 
 use super::{Arrival, GATHER_BYTES_MAX, Gather, Landing, Open, Plain, Receiver, Taken, is_due};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The way back without a page: a value in the completion, or in the entries behind it.
 
 use super::{Arrival, Gather, Receiver, Taken};

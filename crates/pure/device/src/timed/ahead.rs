@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Hints to the processor that runs the model: a command's memory is asked for when its entry is fetched, and looked at some
 //! events later. They have no effect on any result, modelled times included.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Background work of the namespaces: recovery, garbage collection, checkpoints, in quanta on the cores. A namespace's workers
 //! ([`saker_engine::crew`]) do its jobs side by side.
 

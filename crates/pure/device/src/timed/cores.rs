@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The modelled cores that execute commands and background work.
 
 use saker_profile::Dispatch;

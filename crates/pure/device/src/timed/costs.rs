@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What things cost, taken from a profile once.
 
 use crate::execute::{Request, Timing};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which core a command goes to, and when it may start (`firmware.dispatch`).
 
 use super::cores::Work;

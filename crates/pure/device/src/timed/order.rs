@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Commands on one key in the order in which the dispatcher handed them out (`by_key`). A command starts when no earlier
 //! one that has not ended names any of its keys. The keys of a group are known when its data has come; until then it may
 //! name any.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A resource that serves commands one after the other: a link direction, the dispatcher.
 
 use saker_sim::{Duration, EventQueue, Instant};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where the time of commands went, while somebody asks for it.
 
 use super::{Id, Timed};

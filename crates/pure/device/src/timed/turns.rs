@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Writes that an engine delays or stops: each has its turn when its tokens have come.
 
 use super::cores::Work;

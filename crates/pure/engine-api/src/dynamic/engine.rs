@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The twins of [`Engine`] and [`Recover`] without type parameters.
 
 use super::group::{DynGroupSource, Group, Refused};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups as trait objects. What is wrong with a payload stays with its source: the engine only learns that something is.
 
 use crate::groups::{GroupFlags, GroupSource, Member};

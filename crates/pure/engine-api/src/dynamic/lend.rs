@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Borrowed trait objects as the types that engines are generic over.
 
 use crate::answer::Version;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Engines as trait objects: one from outside the workspace runs wherever an engine of this workspace runs.
 //!
 //! [`DynEngine`] is the twin of [`Engine`](crate::Engine) without type parameters, and every engine has it. [`Outside`] is the way

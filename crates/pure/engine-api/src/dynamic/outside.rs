@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Boxed engines as engines.
 
 use super::engine::{DynContext, DynEngine, DynRecover};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 use super::*;
 
 const fn setting(name: &'static str, values: Values, phase: Phase) -> Setting {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions: members that are all carried out or none, over any engine that has [`Capability::Transactions`]
 //! (compound commands with `CC_TRANSACTION`, HotStorage'19, section 5).
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The pairs of an engine, and the writes of a transaction as a group that it carries out or refuses as a whole.
 
 use super::{NotDone, State, Write};

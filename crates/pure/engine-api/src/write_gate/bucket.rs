@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The token bucket of delayed writes, as RocksDB has it (facebook/rocksdb v11.8.1, `db/write_controller.cc` lines 51 to 100), in
 //! nanoseconds where that has microseconds.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The driver's half of write control. An engine keeps no clock: it says that writes are delayed or stopped. A driver with a clock
 //! makes them wait, and counts for how long.
 //!

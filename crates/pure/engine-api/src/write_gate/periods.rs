@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! When writes were stopped or delayed, why, and for how long.
 
 use crate::write_condition::{WriteCondition, WriteStallCause};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A store over untimed flash, for tests that look inside.
 
 use super::{HashFtl, HashFtlConfig};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whether what a hash FTL remembers agrees with itself. Sections and records on flash are not looked at.
 
 use super::HashFtl;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings: the two published FTLs are two points among them.
 
 use super::record::HEAD_BYTES;

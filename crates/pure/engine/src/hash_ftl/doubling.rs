@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A table that doubles when its load passes a threshold, as RHIK's does ([`super::table::levels`]).
 //!
 //! A doubling changes how keys find their sections at once, and divides the sections one by one: in the background, and where

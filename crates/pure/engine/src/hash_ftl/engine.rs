@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The hash FTL as an [`Engine`].
 
 use super::record::HEAD_BYTES;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Eviction: sections go to flash to make room in memory. Live-only sections share a page with others that are dirty, the
 //! least recently used first (Plus, section IV-B).
 

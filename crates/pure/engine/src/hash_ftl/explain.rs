@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which one changed byte explains that a record is not as it was written, and whose record a byte is. Pages on flash have a
 //! checksum that tells the former; a page that still fills in the page buffer has none but those of its records.
 #![cfg_attr(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The hash FTLs as the registry has them: points among the settings of one store.
 
 use super::config::{DOUBLES_AT_PERCENT, ORIGINAL_GRAIN_BYTES, PLUS_GRAIN_BYTES};

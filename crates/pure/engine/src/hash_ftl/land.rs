@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Writing a record: into its slots, with the word of its first grain out of band.
 
 use super::HashFtl;

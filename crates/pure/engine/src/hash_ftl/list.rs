@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! List: the order is that of the keys' first hash indexes, then of the keys. It is total over all possible keys and no
 //! change moves a key in it, nor does a table that doubles: its homes are those of the largest. Pairs that were displaced are
 //! looked for where their search would find them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Finding a key: section by section, grain by grain, comparing whole keys (Original, section III, steps 2 to 4).
 #![cfg_attr(
     not(test),

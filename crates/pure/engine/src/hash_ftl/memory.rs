@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Modelled controller memory, by structure.
 
 use super::HashFtl;

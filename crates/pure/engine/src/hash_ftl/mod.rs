@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Hash-based KV FTLs: pairs in grains on flash, found by a hash table that is on flash too and cached on demand.
 //!
 //! *Original* and *Plus* of "A Hash-Based Key-Value SSD FTL With Efficient Small-Value Support" (Duffy, Kim, Kim), sections

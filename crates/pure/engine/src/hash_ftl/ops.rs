@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Store, Retrieve, Delete, Exist: one attempt at each.
 
 use super::HashFtl;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From a key to its hash indexes.
 
 use super::table::levels::Levels;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The record of a pair: a head, the key, the value, zeros to a whole grain. It starts at a grain and may cross pages.
 //!
 //! | bytes | field |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What each activity of a hash FTL takes and leaves. [`saker_log::reserve`] has the rule.
 //!
 //! | activity | slots taken, left | segments taken, left |

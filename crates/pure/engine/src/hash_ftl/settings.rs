@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings by name. What decides how grains and sections lie on flash is chosen when a namespace is made.
 
 use super::config::{FirstLevel, HashFtlConfig, Layout, SLOTS_MAX, Validity};

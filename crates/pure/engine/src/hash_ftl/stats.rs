@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Counters of the mechanisms (Plus, sections III to V).
 
 use saker_segment_store::{Stall, Stream};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The records of a page: garbage collection and recovery share it.
 #![cfg_attr(
     not(test),

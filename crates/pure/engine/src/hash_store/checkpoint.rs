@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Checkpoints of the index, so that recovery scans only the log's tail and tombstones can go.
 //!
 //! A chunk is a run of entries of one key class: `class u8, 7 reserved`, then for each entry the mixed key

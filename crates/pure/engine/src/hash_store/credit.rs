@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Capacity known to be free, so that a store need not work it out every time.
 
 use super::reserve::MARGIN_SEGMENTS;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Garbage collection: the log proposes a segment, the store moves what is live out of it.
 
 use super::HashStore;

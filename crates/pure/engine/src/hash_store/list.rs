@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! List: pairs in the order of the index, from any possible key on.
 
 use super::HashStore;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The hash store: pairs in a log on flash, an in-memory index of where each one is.
 //!
 //! SAKER's Hash-store (SYSTOR'25 sections 1 and 3.2: an on-flash log flushed when an in-memory block fills,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a store needs: admission, its room in the log, its entry in the index.
 
 use super::HashStore;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Index entries on their way.
 //!
 //! Entering a pair into the index is a few cache misses and a walk of the page tables, more than all the rest of a put.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Prefetch groups: access to one key brings the values of the keys that belong with it to memory (HotStorage'19,
 //! section 5: the paper suggests them and leaves them open).
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Recovery: the last complete checkpoint, then the log's tail.
 //!
 //! Every record carries the version of the write it stems from; copies keep it. So the newest version of a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Retrieve: a record is found, checked, and its value delivered.
 #![cfg_attr(
     not(test),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scans in falling order: the last key before a place in any source, then the entry of that key that is to be seen.
 
 use super::LsmStore;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where blocks of a table begin.
 
 use crate::ordered::key::Key;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Puts a table together, page by page.
 
 use super::block_index::BlockIndex;

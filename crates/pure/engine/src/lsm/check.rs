@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whether what an LSM tree remembers agrees with itself. Entries of tables are not looked at.
 
 use super::job::Job;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Compactions, as many at once as there are threads for them.
 //!
 //! A round is a piece of each. It costs the processor what the longest of them does: the threads have cores of their own. Pages

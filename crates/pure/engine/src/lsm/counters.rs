@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Counters by name. Stalls have the names that RocksDB gives their causes (rocksdb.cfstats-no-file-histogram).
 
 use super::LsmStore;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Blocks of tables, of whatever kind.
 #![cfg_attr(
     not(test),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The LSM store as the registry has it.
 
 use super::{LsmConfig, LsmStore, Recovery, settings};

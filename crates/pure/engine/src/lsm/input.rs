@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where the entries of a merge come from: a memtable, or tables that follow each other.
 
 use super::table::Table;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where values beside their keys are: in memtables, or in blocks of tables. An entry that was read says so in its stamp, which holds
 //! as long as nothing changes: within the call that has read it.
 #![cfg_attr(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Flushes and compactions: merging entries into new tables, one page at a time.
 
 use super::LsmStore;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Jobs side by side, for drivers that have several cores: the flush, each compaction, the collection, and the rest.
 //!
 //! They go on in any order, a piece of one after a piece of another, as the pieces of one worker do; what each takes and leaves is in

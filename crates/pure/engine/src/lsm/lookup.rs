@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Finding the entry of a key: memtables, level 0 from the youngest table, then one table of each level.
 #![cfg_attr(
     not(test),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a manifest says of an LSM tree: which tables there are.
 //!
 //! Chunks (little-endian): kind `u8`; 1, first: next table's number `u64`, bytes of the longest record `u32`, and 1 if

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Tables of the deepest level that keep what only snapshots needed: versions that newer ones replaced, and tombstones.
 //!
 //! Nothing is below them, so no compaction would take them along; they are written anew in their level when room is

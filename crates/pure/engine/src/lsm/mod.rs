@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! An LSM-tree store with its values apart (O'Neil et al. 1996; WiscKey, FAST'16): the firmware that BandSlim (ICPP'24,
 //! sections 2.1 and 3.4) starts from. The value log and the memtable are [`crate::ordered`]'s; sorted tables in levels are here. Values
 //! shorter than `min_blob_size` are in memtables and tables, as RocksDB has them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings of the tree. Names and meaning follow RocksDB's options where it has them.
 
 use super::table::Layout;

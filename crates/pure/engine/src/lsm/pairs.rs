@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Blocks of tables that have values beside their keys.
 //!
 //! A table is a row of bytes over pages of flash, and its blocks follow each other in it. A block of pairs lies in one page and is about

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Reading manifests and descriptions of tables (see [`super::manifest`] and [`super::table`] for their layouts).
 #![cfg_attr(
     not(test),

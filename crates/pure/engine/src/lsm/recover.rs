@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Recovery of the tables that a manifest names: their descriptions are read.
 #![cfg_attr(
     not(test),

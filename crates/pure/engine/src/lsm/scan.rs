@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! List and range scans: all sources merged, from any key on.
 
 use super::LsmStore;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings by name. Names and meaning are those of RocksDB's options where it has them (its `include/rocksdb/options.h` and
 //! `advanced_options.h`).
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Room that tables take, and that merging them needs.
 
 use super::manifest::TABLE_BYTES;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Levels of tables as the structure of a store.
 
 use super::recover::Tables;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Sorted tables: pages of blocks, and a description that is kept in memory and, behind the blocks, on flash.
 //!
 //! The description (little-endian): references `u32`, blocks `u32`, filter words `u32`, probes `u8`; for each reference

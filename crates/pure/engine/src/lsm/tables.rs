@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where tables lie: moving pages out of segments that are nearly empty or in which a program failed, and giving back
 //! segments that no table and no manifest needs.
 

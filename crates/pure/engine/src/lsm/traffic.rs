@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Bytes of tables that flushes and compactions read and write, by the level that the tables go to: what RocksDB's statistics call
 //! `flush.write.bytes`, `compact.read.bytes` and `compact.write.bytes`, and a level's `ReadGB`, `WriteGB` and `MovedGB`.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Background work, in bounded pieces: what must be made good first, then what writes wait for, then what is owed.
 
 use super::Store;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A store of ordered keys as an [`Engine`].
 
 use super::Store;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Bloom filters (Bloom, CACM 1970) with the two-hash scheme of Kirsch and Mitzenmacher (2006), all bits of a key in
 //! one cache line.
 #![cfg_attr(

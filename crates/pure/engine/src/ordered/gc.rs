@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Collecting the value log: what is live in a segment is written anew, its entries follow through the memtable, and the
 //! segment, an extent of the log's address space, is trimmed. What only a snapshot sees stays where it is, and delays that.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Values beside their keys ([`Settings::is_inside`](super::Settings::is_inside)): on their way in, and out to who asked.
 //!
 //! Such a put is a record of the log like any other, so it survives what others survive. The memtable has a copy of the value, and the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Keys and entries in the order of bytes.
 #![cfg_attr(
     not(test),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Landing records as the packing policy has it: at the end of the value log, behind a gap, or in a gap.
 //!
 //! A gap and the record behind it are appended as one, so recovery has both or neither. Pages from the oldest open gap on stay

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Values by key in order, in leaves of a few dozens. The first words of the leaves' keys lie together, so that finding a leaf
 //! looks at little memory, and entering a key moves half a leaf at most.
 

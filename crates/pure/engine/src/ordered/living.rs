@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What lives at most, as writes near the capacity tell it.
 //!
 //! What has been replaced counts until the structure meets it, and a merge of everything finds all of it. Where values are in the structure

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The longest record that a collection may have to copy: what a segment can lose at its end follows from it, and the
 //! capacity from that.
 //!

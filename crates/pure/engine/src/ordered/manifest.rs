@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Manifests: which structure there is. A manifest is a checkpoint of the log, so it replaces the one before by its end record,
 //! and its cut says from where on the value log must be scanned for what the structure does not have.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The memtable: entries of the newest writes, in order. They are in the value log too, so it is never written for
 //! safety's sake.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Stores that keep keys in order over a value log (WiscKey, FAST'16): what the LSM store and the tree store share.
 //!
 //! Values go into a log at addresses exact to the byte; a memtable and a [`Structure`] keep keys and addresses. Every write is in

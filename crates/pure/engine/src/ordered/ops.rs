@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a write needs: its condition, admission, room in the log.
 
 use super::Store;

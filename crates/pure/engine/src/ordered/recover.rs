@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Recovery: the last complete manifest and what it names, then the value log from the cut on into the memtable.
 #![cfg_attr(
     not(test),

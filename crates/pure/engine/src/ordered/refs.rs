@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How many bytes of each segment of the value log entries refer to.
 //!
 //! A segment's live bytes are those that entries anywhere in the tree refer to, stale duplicates included; they fall

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What activities of an ordered store take and leave whatever its structure is. [`saker_log::reserve`] has the rule, and
 //! `lsm::reserve` and `tree::reserve` have the tables.
 

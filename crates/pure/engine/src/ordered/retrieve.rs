@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Finding pairs, and delivering values.
 #![cfg_attr(
     not(test),

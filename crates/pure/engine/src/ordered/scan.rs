@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scans of pairs: entries in order, then their values together.
 
 use super::Store;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Room: what may be stored, what is kept back, and finding out what has been replaced.
 //!
 //! A store does not look for the pair it replaces, so the log counts replaced records as live until the structure meets them.

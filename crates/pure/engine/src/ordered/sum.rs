@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The checksum of blocks that have values.
 //!
 //! A salvage puts a page right that one changed byte explains, by the page's CRC-32C (`docs/damage.md`). A block's CRC-32C would agree

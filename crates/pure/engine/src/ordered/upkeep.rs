@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How background work stands, as far as writes must know it.
 
 use saker_engine_api::{JobKind, KvError};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The engines there are, behind one type, for drivers that learn from an image or a URL which one to run.
 
 use super::EngineKind;

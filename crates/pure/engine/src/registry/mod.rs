@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which engines there are. An engine is a folder, and a line of `engines!`. What holds one of them and passes calls on follows
 //! from the line; command lines, URLs, images, documents and the suites that every engine passes follow from its [`Registration`].
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The order of background work: what must be made good first, then what writes wait for, then what is owed.
 
 use super::TreeStore;

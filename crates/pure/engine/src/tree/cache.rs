@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The read cache of nodes: whole pages, the least recently used one leaves. Nodes enter when an operation has ended, never
 //! while one waits: so what one operation lost to others, others have used, and somebody always gets on.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whether what a tree remembers agrees with itself. Of its nodes those are looked at that are in the read cache.
 
 use super::node::Child;

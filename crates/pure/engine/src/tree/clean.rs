@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where nodes lie: segments that nothing needs are given back, nodes in segments of which little is needed are moved. A node
 //! moves as if something in it had changed, and so do those above it.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From a root to a node, and to the entry of a key.
 #![cfg_attr(
     not(test),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The tree store as the registry has it.
 
 use super::config::{self, TreeConfig};

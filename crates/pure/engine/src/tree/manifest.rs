@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a manifest says of a tree: its root, what it needs of each segment, and where its nodes lie, so that recovery reads none.
 //!
 //! Chunks (little-endian): kind `u8`; 1, first: height `u32`, then `u64`s: page and birth of the root, moment, entries, pages; 2:

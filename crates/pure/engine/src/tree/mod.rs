@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A B+tree that is never written in place (Rodeh, "B-trees, Shadowing, and Clones", ACM TOS 2008), over a value log: the
 //! Tree-store of SAKER (SYSTOR'25, section 4).
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Nodes: pages of one block each, in the LSM store's format (`lsm/block.rs`). The block's table is the node's birth, its index
 //! the node's level, so that a parent's link tells whether a page is what it was. Entries of a leaf are those of the LSM store; a
 //! link is an entry without a place, with the child's first key, its birth as version and its page as stamp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What is replaced and still needed. A root needs the nodes that were born no later and died later; snapshots have roots, the
 //! last complete manifest has one, and one that is being written. Records that a merge replaced are needed by the snapshots
 //! between their version and that merge.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Recovery of the tree that a manifest names. No node is read.
 #![cfg_attr(
     not(test),

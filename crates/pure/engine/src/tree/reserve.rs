@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What each activity of a tree store takes and leaves. [`saker_log::reserve`] has the rule.
 //!
 //! Two claims change while it runs: the segments that a manifest will still take (M), and those that a merge of the buffers

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scans: buffers and leaves in order, either way, as a view sees them.
 
 use super::TreeStore;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Room that nodes take, and that replacing them needs.
 
 use super::TreeStore;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The tree as the structure of a store.
 
 use super::descend::Trail;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Counters agree with what can be counted from outside.
 
 use crate::hash_ftl::rig::{Bench, variants};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions that delete, without a capacitor: a page of sections says by what is not in it that pairs are gone, so it must not
 //! survive the records that say so.
 

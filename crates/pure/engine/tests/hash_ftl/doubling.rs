@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A table that doubles, against a model, with power cuts while sections are divided.
 
 use crate::hash_ftl::rig::{Bench, Model, scale, variants};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Full devices.
 
 use crate::hash_ftl::rig::{Bench, Model, scale, variants};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Random operations with power cycles between them.
 
 use crate::hash_ftl::rig::{Bench, Model, scale, variants};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A transaction of which a cut took a page is not there, and does not come back when the page is written anew.
 
 use crate::hash_ftl::rig::{Bench, scale, variants};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Writes that wait for buffers of invalid mappings.
 
 use crate::hash_ftl::rig::{Bench, OWNER, scale, shape};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Words out of band of a page that still fills in the page buffer: no checksum but those of its records covers them.
 
 use crate::hash_ftl::rig::{Bench, Model, OWNER, variants};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Modelled memory by structure against the formulae it is accounted by, while a device is overwritten.
 
 use crate::hash_ftl::rig::{Bench, OWNER, shape, variants};

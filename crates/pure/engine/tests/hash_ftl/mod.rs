@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The hash FTLs against a BTreeMap, over flash so small that collections, evictions and displaced pairs are always near:
 //! every way of knowing validity with every layout of sections.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Nine tenths of what a device exports, on devices of any shape and with pairs of any size.
 
 use crate::hash_ftl::rig::{Bench, Model, OWNER, scale, variants_on};

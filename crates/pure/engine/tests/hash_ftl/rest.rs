@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Background work ends when nobody asks for anything.
 
 use crate::hash_ftl::rig::{Bench, scale, shape, variants};

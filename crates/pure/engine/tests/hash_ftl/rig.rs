@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A store over untimed flash, its model, and power cycles.
 
 use saker_engine::hash_ftl::recover::Recovery;

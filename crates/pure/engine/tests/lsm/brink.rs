@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What writes cost on a store that is nearly full, with values in its tree.
 
 use super::{Bench, inside};

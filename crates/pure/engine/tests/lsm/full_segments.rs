@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Stores of few small segments, full: every write ends, whatever waits for a segment.
 
 use crate::ordered::bench::{OWNER, Sent, scale};

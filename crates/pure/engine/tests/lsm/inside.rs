@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The suite of ordered stores with values beside their keys: none of them, some, and all.
 
 use super::Bench;

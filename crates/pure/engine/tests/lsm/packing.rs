@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The suite of ordered stores with each packing policy.
 
 use saker_engine::{LsmStore, Packing};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The engine's pages and copies against the oracle's, on the value sizes of BandSlim's workloads (ICPP'24, section 4.1) in
 //! shuffled order: exactly equal, since the value log of a run is one segment here.
 

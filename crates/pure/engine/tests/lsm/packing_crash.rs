@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Gaps and crashes of the operating system: what a sync saw is not written into any more, so it is there afterwards,
 //! whatever part of the rest has reached the disk.
 

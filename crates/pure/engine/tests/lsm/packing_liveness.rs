@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A page buffer in which pages only wait to be filled: whatever needs more slots than are free gets on without another write.
 
 use crate::lsm::Bench;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Pages and copies of each packing policy, counted another way than the engine works: from lists of what is taken.
 
 use saker_engine::Packing;

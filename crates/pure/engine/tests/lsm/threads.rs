@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Several compactions at once, memtables that wait for each other, and levels in memory.
 
 use crate::ordered::Ordered;

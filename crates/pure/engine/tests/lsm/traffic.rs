@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Bytes that flushes and compactions read and write.
 
 use super::{Bench, inside};

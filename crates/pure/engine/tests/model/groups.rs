@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups of the engines whose groups are records. What holds for the groups of any engine is in the suites.
 
 use super::subject;

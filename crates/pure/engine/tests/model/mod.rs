@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every engine of the registry passes the suites.
 
 mod groups;

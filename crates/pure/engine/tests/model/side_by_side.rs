@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The LSM store with its jobs side by side: all suites, with values in the tree and apart, and power cuts while a flush and
 //! compactions are under way.
 

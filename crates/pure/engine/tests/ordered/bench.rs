@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A store over flash so small that merges, collections and manifests are always near.
 
 use crate::ordered::Ordered;

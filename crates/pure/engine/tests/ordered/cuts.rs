@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A cut at every event: through merges, collections, manifests and recovery itself.
 
 use crate::ordered::Ordered;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups: each is one record, there as a whole or not at all, through merges, collections, manifests and cuts.
 
 use crate::ordered::Ordered;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Random operations, snapshots and scans, with power cycles of every kind in between.
 
 use crate::ordered::Ordered;

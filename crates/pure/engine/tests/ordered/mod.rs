@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What holds for any store that keeps its keys in order over a value log: one suite, run by each such engine.
 
 pub mod bench;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A nearly full device that is opened anew between writes: each ends, and what was deleted makes room.
 
 use crate::ordered::Ordered;

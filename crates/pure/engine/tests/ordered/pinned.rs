@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Snapshots that see what lies on pages whose programs failed.
 
 use crate::ordered::Ordered;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A full store beside a snapshot: what only the snapshot needed makes room once it is released.
 
 use crate::ordered::Ordered;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Room: a full store, churn, and what deletes give back.
 
 use crate::ordered::Ordered;

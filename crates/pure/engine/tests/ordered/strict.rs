@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A driver that brings what `Need` names and nothing else, anew for every call: so each call must name all pages that the
 //! next one looks at.
 

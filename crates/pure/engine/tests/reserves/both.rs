@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Pages of records and pages of tables fail together, and one segment is free: each repair may need it.
 //!
 //! Repairs of one rank each leave a segment to the other in turn, not to both. So one of them must go on without, and what it needs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Activities as an abstract state machine, explored whole. It knows only what the tables say: what each takes, what each
 //! leaves, who is above whom.
 //!

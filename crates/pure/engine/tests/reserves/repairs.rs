@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every program that is under way fails: the pages stay in the page buffer until a repair has copied them, and only what was left
 //! to repairs is free.
 

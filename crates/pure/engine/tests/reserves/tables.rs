@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The tables of all owners of logs under the model: with what they leave nothing is wrong, with one less of any it is.
 
 use crate::reserves::model::Role::{Checkpoints, Collects, Repairs, Takes, Works};

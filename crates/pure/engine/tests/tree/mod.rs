@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The tree store against a BTreeMap.
 
 use crate::ordered;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a snapshot costs: the pages that change while it is held, whatever the size of the tree.
 
 use crate::ordered::Ordered;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A planned power cut: what is left of operations in flight.
 
 use super::Flash;

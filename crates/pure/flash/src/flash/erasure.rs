@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The erasure of everything that owners have (Format NVM), which happens wholly or not at all.
 //!
 //! The media keep the owners' names before the first of their pages goes, and forget them when all are gone and that is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A copy of the flash with other times.
 
 use super::Flash;

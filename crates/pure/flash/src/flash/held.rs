@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Programs and erases that the host's file refused, because its file system is full or failed.
 //!
 //! That says nothing of a page: none is spent. A held program keeps its slot, so what it was to write stays readable

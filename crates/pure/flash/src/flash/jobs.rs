@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Operations on their way through the timing model, and what they do to the cells when they finish.
 
 use super::Flash;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Programs that begin when all earlier ones of their owner have ended ([`Order::Behind`]).
 //!
 //! Until then they wait here, and later programs of the same segment behind them, since pages of a block are programmed in order. To their owner

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Pages that are held, found by their address: an open-addressed table.
 //!
 //! Every look of an engine at a page asks it, several times a command, so it costs a few instructions where a sorted map

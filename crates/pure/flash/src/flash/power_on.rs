@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Powering on: what is in the cells, whose it is, and what an earlier end left to do.
 #![cfg_attr(
     not(test),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Pages that somebody waits for, and pages that are held until everybody has looked at them.
 
 use super::Flash;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The flash as one owner sees it: a medium.
 
 use super::Flash;

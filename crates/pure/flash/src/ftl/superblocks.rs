@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The pool of superblocks. Owners lease them within their quota; the least worn one goes first.
 
 use saker_segment_store::SegmentId;

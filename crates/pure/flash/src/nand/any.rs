@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The cells of a flash, wherever they are kept. Those in memory are known by their type, so that calls of them cost nothing;
 //! all others are behind a pointer. So nothing above the cells is compiled once for each way to keep them.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The state of the cells, wherever it is kept: in memory or in an image file.
 
 use saker_segment_store::{CellError, Geometry, PageAddr, PowerHistory, SegmentId};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Faults that can be asked for. Pristine cells and faults are kept apart: a fault changes what an operation
 //! answers or how long it takes; only a cut changes cells.
 

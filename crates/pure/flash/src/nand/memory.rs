@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Cells in memory. A copy shares everything and copies a segment when one side writes it, so forking a
 //! run to cut its power is cheap.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! NAND: what cells hold, how long operations take, how they fail.
 
 pub mod any;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How long media operations take: the four-parameter model of SAKER (latency and bandwidth of reads and
 //! writes) and a NAND model (LUNs and channels).
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! All Packing: every value follows the one before it (section 3.3.1, after KAML).
 
 use super::{Arrival, BufferShape, Packing, Placed};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Block: every value begins at a memory page, and none straddles NAND pages (section 2.3, the baseline).
 
 use super::{Arrival, BufferShape, Packing, Placed};

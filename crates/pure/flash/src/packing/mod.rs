@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Packing values into the pages of the NAND page buffer (BandSlim, ICPP'24, section 3.3): where a value goes in the
 //! linear space of the value log, and what is copied for it.
 //!

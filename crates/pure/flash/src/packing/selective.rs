@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Selective Packing: piggybacked values are packed, others stay where DMA puts them (section 3.3.2).
 
 use super::{Arrival, BufferShape, Packing, Placed};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whether what a block namespace remembers agrees with itself.
 
 use super::PageMap;

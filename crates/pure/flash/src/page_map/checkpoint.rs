@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Checkpoints of the map. A chunk is `first block u64`, then a map word (u32) for each following block.
 
 use super::gc::Progress;

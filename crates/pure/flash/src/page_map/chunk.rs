@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Reading the chunks of checkpoints of the map (see `checkpoint.rs` for their layout).
 #![cfg_attr(
     not(test),

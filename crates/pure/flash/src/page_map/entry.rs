@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The out-of-band entry of a sector, 16 bytes, little-endian:
 //! `lba 5 bytes | kind u8 | version 6 bytes | crc32c of the sector 4 bytes`.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Garbage collection of a block namespace, and its background work as a whole.
 
 use super::entry::{EntryKind, sector};

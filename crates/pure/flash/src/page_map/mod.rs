@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The page-mapped FTL of a block namespace: logical blocks packed into flash pages, a map in DRAM.
 //!
 //! A sector (logical block) is the unit of mapping. Each page's out-of-band area holds an entry per sector:

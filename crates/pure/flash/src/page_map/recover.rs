@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Recovery of a block namespace: the last complete checkpoint, then the out-of-band entries of the log's
 //! tail, applied in the order of their versions.
 #![cfg_attr(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How much a write finds room for.
 
 use super::PageMap;

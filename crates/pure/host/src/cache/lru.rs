@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Least recently used, by bytes: the library's list and table, our count.
 
 use std::fmt;

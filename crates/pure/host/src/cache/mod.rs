@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The read cache (SAKER, SYSTOR'25, section 3.4): values near the reader, so that a read that hits crosses no interface and
 //! touches no medium. Only values up to a threshold are admitted: long ones amortise their command, and push many short ones
 //! out.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How large a cache is and how it chooses.
 
 /// What leaves a full cache.

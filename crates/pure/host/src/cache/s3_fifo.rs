@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! S3-FIFO (Yang et al., SOSP'23) as quick_cache has it: a small queue for what is new, a main queue for what was used again,
 //! and keys of what left lately.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One lock's part of a cache.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Keys as the tables of caches take them: hashed without randomness, so that runs can be repeated.
 
 use std::hash::{BuildHasherDefault, Hash, Hasher};

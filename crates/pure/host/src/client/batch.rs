@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A batch of writes, after RocksDB's WriteBatch: put together anywhere, written at once.
 
 use foldhash::fast::FixedState;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Bulk PUT, after KV-CSD: pairs gather in memory of the host, and a full buffer goes to the device as one command, which
 //! the device unpacks. What groups are compared with: a put is acknowledged when it is in the buffer, so a crash of the host
 //! or a power cut loses acknowledged pairs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups: many operations in one command where the device has groups, the same operations pipelined where it has not.
 //!
 //! A group is not a [transaction](KvClient::transaction): each operation is carried out or fails as it is reported, whatever becomes of the others.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The keys of queued writes in flight.
 
 use saker_nvme::Key;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Keys of 17 to 255 bytes as the device's own, where it takes them by pointer.
 
 use saker_link::STAGING_BYTES;

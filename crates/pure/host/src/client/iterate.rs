@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Iterators of devices that have them: pairs in the order of the bytes of their keys, as they were when it was opened.
 
 use std::sync::Arc;

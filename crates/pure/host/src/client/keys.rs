@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Listing keys, page by page.
 
 use saker_nvme::Key;

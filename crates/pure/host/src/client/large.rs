@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Values of more than 4 KiB: the caller's memory is lent to the device for the time of the call.
 
 use saker_link::{WINDOW_BYTES_MAX, Window};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Many keys at once, and batches as they are packed.
 
 use saker_nvme::group::{Form, Op};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Blocking and pipelined calls for keys of 1 to 16 bytes, the device's own.
 //!
 //! NVMe orders no commands in flight, so the client does: it never has two writes of one key in flight, and a read of a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The blocking calls.
 
 use saker_link::STAGING_BYTES;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Writes that are not waited for, up to the depth of the queue.
 
 use saker_nvme::Key;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The operations of a group one by one, as many in flight as the queue takes.
 
 use saker_link::STAGING_BYTES;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions of a client: all or nothing, in one command, or in two where host and device share no memory.
 
 use saker_link::STAGING_BYTES;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Values of many keys in one piece of memory.
 
 /// Values of keys in the order in which they were asked for, one behind the other in memory that the next multi-get takes again.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A walk over a range by iterators: it survives the loss of the connection to a device on the network, and its time-out.
 
 use saker_nvme::Key;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The admin queue: one command at a time.
 
 use saker_link::{DmaRegion, DmaSpace, HostQueuePair, PAGE_BYTES, RingError};

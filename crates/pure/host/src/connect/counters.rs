@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Everything that a device counts: log page C3h of devices that have it.
 
 use saker_nvme::log::{SupportedLogs, lid};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The registers: from reset to ready (Base 2.0, section 3.5.1, "Memory-based Controller Initialization").
 
 use saker_link::{HostQueuePair, Registers, offset};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Features, log pages and Format NVM.
 
 use saker_nvme::admin::feature::{CommandSetProfile, FeatureSelect, NumberOfQueues, fid};

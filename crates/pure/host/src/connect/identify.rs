@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Identify (Base 2.0, section 5.17; KV 1.0d, section 4.1.5).
 
 use saker_link::DmaError;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which methods of transfer a device has: Identify Controller tells of SGLs, a vendor log page of the rest.
 
 use saker_nvme::NSID_ALL;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Enabling a controller and what goes over its admin queue.
 
 mod admin;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Creating and deleting I/O queue pairs.
 
 use std::sync::Arc;

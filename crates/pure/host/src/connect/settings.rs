@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings of a namespace's engine by name: log page C1h and feature C0h of devices that have them.
 
 use saker_nvme::log::{SupportedLogs, lid};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! When writes of a namespace were stopped or delayed: log page C2h of devices that have it.
 
 use saker_engine::write_gate::{Held, Hold, Period, Stalls, WriteControl};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Background work of the store at the host, one quantum at a time: by one worker, which does all of it in the engine's order, or by
 //! several, each of which does a job that the engine hands out.
 

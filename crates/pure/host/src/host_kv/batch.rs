@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A batch as the engine takes it: a group whose record recovery has whole or not at all.
 
 use super::op::{Answer, Batch, Outcome};

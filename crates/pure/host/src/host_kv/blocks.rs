@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What HostKV needs of a queue of block commands.
 
 use crate::QueueStats;

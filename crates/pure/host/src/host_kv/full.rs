@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Writes that find the store full while scans are on their way.
 //!
 //! A scan has a view of its own, and what is replaced meanwhile stays where it is for that view. The view ends with the scan, which

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Pages that operations hold or wait for: copies of what was read, which follow what is written. A page comes in parts, each of a few
 //! blocks of the namespace: who looks at one part needs no other.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! HostKV: the engine that DiskKV runs in the device, run at the host over a block namespace (SAKER
 //! section 3.1).
 //!

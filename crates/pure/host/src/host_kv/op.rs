@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What HostKV is asked for, and what comes of it.
 
 use crate::client::WriteBatch;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How a store at the host begins: new, or recovered from what is on its medium.
 
 use super::background::Workers;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! HostKV's block commands over a queue pair.
 
 use super::{BlockDone, BlockQueue};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scans and snapshots: the engine's own. A scan that is not asked for under a snapshot takes one for itself, so that what it
 //! shows is of one moment however often it waits for pages.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A block namespace as a medium: extents are segments, whole groups of blocks are pages.
 //!
 //! A page's out-of-band part is the last bytes of its last block. The "page buffer" is ordinary host memory: what is

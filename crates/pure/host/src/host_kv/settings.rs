@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings of the store's engine: those that are live change while it is open, as in a device.
 
 use super::HostKv;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Writes that the engine delays or stops, for a driver that keeps time: each has its turn when its tokens have come. A driver that does
 //! not pays for delayed writes with background work.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Who counts the work of a store at the host. The engine is compiled for either here, once, and not into callers.
 
 use saker_sim::CpuMeter;

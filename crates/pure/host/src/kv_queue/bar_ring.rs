@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which bytes of the queue's BAR region hold values of commands in flight.
 
 use std::collections::VecDeque;

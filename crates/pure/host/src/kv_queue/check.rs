@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whether what a queue remembers agrees with itself.
 
 use saker_link::Slot;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Submitting the commands of the Key Value command set (KV, section 3).
 
 use saker_link::{STAGING_BYTES, Slot};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Why a command was not submitted.
 
 use saker_link::MapError;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What is known of the command in each slot.
 
 use saker_link::PAGE_BYTES;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Submitting groups: many operations in one command.
 
 use saker_duty::Duty;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Commands whose key is too long for the entry: it lies in memory of the queue's, one place for each slot.
 
 use saker_link::{DmaRegion, STAGING_BYTES, Slot};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Submitting commands for iterators.
 
 use saker_nvme::Key;

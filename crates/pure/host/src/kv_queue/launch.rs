@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Submitting a command in its slot.
 
 use saker_link::{PAGE_BYTES, Rejected, Slot, Sqe};

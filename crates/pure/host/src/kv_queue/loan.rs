@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Owned buffers, lent to the device for the time of a command.
 
 use saker_link::{LIST_ENTRIES, PAGE_BYTES, Slot, Window};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The commands of one queue pair: submitted and polled, never waited for. Every timing uses this code, virtual time too.
 //!
 //! Data of up to 4 KiB travels through the slot's staging page, one PRP entry, and without allocation. Longer data is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The ways in which a queue sends the commands of one value; what the commands are is the method's
 //! ([`crate::transfer`]).
 

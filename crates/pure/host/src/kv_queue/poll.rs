@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Taking completions.
 
 use saker_link::{Completion, CompletionError, Cqe, Slot};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a queue pair moved over the link.
 
 use saker_link::Traffic;

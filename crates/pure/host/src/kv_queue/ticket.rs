@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Names of commands in flight, and what comes back for them.
 
 use std::ops::Range;

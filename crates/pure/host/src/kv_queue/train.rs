@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The commands of one value when they cannot all go out at once.
 
 use std::collections::VecDeque;

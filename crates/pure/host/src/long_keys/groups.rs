@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups of keys of any length. Where the device takes no long keys, these go beside the group, through their envelopes.
 
 use saker_long_keys::KeyDigest;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Listing keys of any length.
 
 use saker_long_keys::{KeyDigest, is_marked};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Keys of 1 to 255 bytes on any key-value device.
 //!
 //! A key of 17 to 255 bytes is stored under a device key of 16 bytes: the mark `FFh 4Bh` and 112 bits of the key's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The envelope that a call looks at: its beginning, or all of it.
 
 use saker_nvme::Key;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where the pair of a key of any length is.
 
 use saker_long_keys::{KeyDigest, device_key, is_enveloped};

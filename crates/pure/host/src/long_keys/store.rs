@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A client for keys of 1 to 255 bytes.
 
 use saker_link::PAGE_BYTES;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What an optimistic transaction has read, requires and writes.
 
 use saker_long_keys::MARK;

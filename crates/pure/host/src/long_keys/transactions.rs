@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Optimistic transactions over keys of any length: what was read is remembered by its version, and one command checks it and
 //! writes.
 

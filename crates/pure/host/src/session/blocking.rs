@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A session whose calls wait, by letting the device make progress.
 
 mod many;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Commands that somebody waits for by name: reads, mostly. Whoever takes the completion leaves the answer here.
 
 use saker_nvme::Status;

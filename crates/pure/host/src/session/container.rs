@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A container: writes on their way to the device in one command. Its memory is the payload of that command.
 
 use std::num::NonZeroU32;

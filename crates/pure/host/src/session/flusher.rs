@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Group commit: one Flush covers everything that completed before it, whoever wrote it.
 
 use crate::error::HostError;

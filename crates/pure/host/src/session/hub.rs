@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The lanes of a client and the index they share. Nothing here waits: what cannot be done now is answered so, and the
 //! caller comes again after a completion. Blocking calls, futures and virtual time are loops around this.
 //!

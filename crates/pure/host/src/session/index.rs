@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The visibility index: which writes are newer than what the device answers, by key, striped.
 //!
 //! An entry names the one write of its key that is in a container or command, and holds the newest write behind it, if

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a session owns: a container that fills, a queue pair, and what is on its way over it. Any thread may take the lane
 //! for a moment, to send what is in it or to take completions.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! SAKER's host layer (SYSTOR'25, section 3.3): sessions that gather writes in containers, and an index that makes them
 //! visible to everybody at once.
 //!

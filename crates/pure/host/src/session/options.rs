@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How writes are gathered, and what of reads is kept.
 
 use crate::cache::CacheOptions;

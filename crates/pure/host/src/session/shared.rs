@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the lanes of a client have in common.
 
 use saker_link::ShortLock;

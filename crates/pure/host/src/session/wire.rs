@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What sessions need of a queue pair.
 
 use saker_nvme::group::Form;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! BandSlim's adaptive transfer (ICPP'24, section 3.2): small values in commands, small tails too, the rest by pages.
 
 use super::Method;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The cheapest method of all that the device carries: by link bytes, which are arithmetic, or by time, which was measured.
 
 use super::{Available, Method};

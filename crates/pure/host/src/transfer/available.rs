@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which methods a queue can use, and for which sizes.
 
 use super::Method;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How a value gets to the device: the methods, which of them a device carries, and the policies that choose.
 
 mod adaptive;

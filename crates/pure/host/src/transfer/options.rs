@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How a store chooses its method.
 
 use super::{Adaptive, Auto, Available, Method};

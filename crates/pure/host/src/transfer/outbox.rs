@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What methods ask of the queue that their commands go to: the ways in which it can send.
 
 use saker_nvme::Sqe;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 use saker_host::{ConnectOptions, Connection, HostError, KvError, ProtocolError};
 use saker_link::offset;
 use saker_nvme::admin::FeatureSelect;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 use saker_host::client::DeleteMissing;
 use saker_host::{ClientOptions, Condition, HostError, KvClient, KvError, ProtocolError};
 use saker_nvme::{Key, Status};

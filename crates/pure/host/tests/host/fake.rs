@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A controller that keeps pairs in a BTreeMap and does what a test tells it to. Written from the specification, apart
 //! from the device of this workspace.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 use saker_host::long_keys::envelope::{self, Directory, Entry};
 use saker_host::{Condition, Driver, EnvelopeError, HostError, KeyDigest, KvError, KvStoreClient};
 use saker_nvme::Key;

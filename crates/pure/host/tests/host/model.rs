@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Random operations on a store and on a BTreeMap.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Pages that an operation of HostKV holds while they are written and deallocated.
 
 use saker_host::host_kv::{BlockDone, BlockQueue, BlockSegments, Whose};

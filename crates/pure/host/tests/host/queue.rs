@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 use saker_host::connect::KvQueueOptions;
 use saker_host::kv_queue::Mapped;
 use saker_host::{Driver, KvQueue, RawData, SubmitError, Ticket};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Log page C2h as hosts read it: of a device that tells, of one that does not, and of one that tells nonsense.
 
 use saker_engine::write_gate::{Hold, RECENT, WriteControl};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Bytes of data in one direction, and how many aligned units they touched.
 
 use std::ops::{Add, Sub};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What crossed the link, and the rules that turn it into bytes.
 //!
 //! Papers count link traffic differently, and often do not say how. So host and device count events ([`Traffic`]), and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whole cache lines, as Intel's Performance Counter Monitor counts PCIe traffic: events of 64 bytes for reads and
 //! writes of memory by devices; stores to devices are counted apart (github intel/pcm, `pcm-pcie`).
 

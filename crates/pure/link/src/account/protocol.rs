@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Entries, completions, doorbells and data, each with its own size (NVMe Base 2.0, sections 3.1.4 and 3.3.3).
 //!
 //! A command that rings both doorbells costs 64 + 16 + 4 + 4 = 88 bytes. With it BandSlim's percentages come out within

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! 64 bytes a command: BandSlim (ICPP'24, section 3.2) compares the sizes of commands with those of pages.
 
 use super::{LINE_BYTES, LinkBytes, Traffic};

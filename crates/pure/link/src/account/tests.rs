@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Byte counts by hand, and the table of methods, through the real encoders.
 
 use super::{Data, LinkBytes, Rule, TlpShape, Traffic};

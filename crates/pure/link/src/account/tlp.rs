@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transaction-layer packets with framing, header and check bytes: 5 to 7 dwords around each (PCI Express Base
 //! Specification 3.1, section 2.2). Link-layer packets (acknowledgements, flow control) are left out.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The arena: zeroed pages that only ever change by atomic word operations.
 
 use super::{ARENA_IOVA, PAGE_BYTES, copy};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Byte ranges of an array of atomic words.
 //!
 //! Words are the only access size: Rust leaves racing atomic accesses of different sizes undefined. A range that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Who may touch a window's bytes: a three-state lock of which the device holds one side for one copy.
 
 use super::DmaFault;

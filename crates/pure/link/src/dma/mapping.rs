@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The device's side of a window: a gate and the bytes behind it.
 
 use std::ptr;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which arena pages are free.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The data of an entry in the memory that its PRPs name, for devices that are elsewhere.
 
 use saker_nvme::Status;

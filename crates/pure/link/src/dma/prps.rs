@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The host memory that a command's PRPs name.
 
 use saker_nvme::{Sqe, Status, prp};

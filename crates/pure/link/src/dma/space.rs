@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The space itself: arena and windows behind one address.
 
 use std::fmt;

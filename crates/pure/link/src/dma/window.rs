@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The host's side of a window: lending a buffer to the device for the time of a command.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Doorbell registers (NVMe over PCIe Transport 1.0, section 3.1.2).
 
 use std::fmt;

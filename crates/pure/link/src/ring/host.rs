@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The host's side of a queue pair.
 
 use std::sync::Arc;

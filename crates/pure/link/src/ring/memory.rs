@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The entries of a queue, as arrays of atomic words in the arena.
 
 use std::fmt;

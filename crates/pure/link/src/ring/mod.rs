@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Submission and completion queues (NVMe Base 2.0, section 3.3) in a DMA space.
 
 mod completion;

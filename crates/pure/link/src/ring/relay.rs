@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The device's end of a queue pair whose device is elsewhere.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The controller's side of a submission queue.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Command identifiers that own what a command in flight needs.
 
 mod pool;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The slots that are not in flight.
 
 use std::sync::Arc;

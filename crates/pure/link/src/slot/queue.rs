@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A queue pair that holds the slots of its commands in flight.
 
 use thiserror::Error;

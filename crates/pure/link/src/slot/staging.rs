@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A slot: a command identifier, a staging page and a PRP list page.
 
 use std::fmt;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Completions that are published together, and payload that is read where it lies.
 
 use super::rings::{Bench, bench};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 use proptest::prelude::*;
 use saker_link::{
     ARENA_IOVA, ArenaFull, DmaFault, DmaSpace, MapError, PAGE_BYTES, Placement, WINDOW_BYTES_MAX,

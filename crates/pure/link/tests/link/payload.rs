@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Payload in the entries of both queues: it arrives whole wherever the rings wrap, or nothing moves.
 
 use super::rings::{Bench, bench};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 use saker_link::{
     CompletionError, Cqe, DmaFault, DmaSpace, LIST_ENTRIES, PoolError, RejectReason, SlotPool, SlotQueue, Sqe,
 };

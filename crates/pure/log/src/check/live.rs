@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What lives by the index of its owner, compared with what the log counts.
 
 use super::{ensure, is_used};

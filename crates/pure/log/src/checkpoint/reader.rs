@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Reading a checkpoint back.
 #![cfg_attr(
     not(test),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Pages whose programs failed: their segments wait to be repaired, and what was to be safe with them is so later.
 
 use super::Log;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What is wrong with a log that no torn program explains.
 
 use saker_segment_store::{Flip, Geometry, PageAddr, SlotError};

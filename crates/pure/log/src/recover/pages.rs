@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One page of a log as it is found: sound, torn, or damaged.
 #![cfg_attr(
     not(test),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The host's end of a connection.
 //!
 //! The caller chooses command identifiers, each in flight once; they index a table, so they should be small.

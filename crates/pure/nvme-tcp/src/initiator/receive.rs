@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What PDUs from the controller do.
 
 use saker_nvme::tcp::{CapsuleResp, DataPdu, FatalError, R2t, TermReq, flag, pdu_type};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Commands that are not answered.
 
 use saker_nvme::Sqe;

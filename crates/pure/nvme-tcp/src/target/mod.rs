@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The controller's end of a connection.
 //!
 //! A command becomes a [`Command`] once its data is here, and is answered by [`Target::complete`]. Memory is bounded: a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What PDUs from the host do.
 
 use saker_nvme::fabrics;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Damaged streams: both ends survive whatever comes, in bounded memory, and a target that goes on stays correct.
 //!
 //! The corpus is made from sound conversations, which are mutated a fixed number of times, and for more than ten minutes with

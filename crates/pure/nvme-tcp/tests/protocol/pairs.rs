@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Initiator and target against each other: whatever the splits, every command arrives and is answered.
 
 use proptest::prelude::*;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every kind of malformed PDU ends the connection with the right words (NVMe/TCP 1.0, sections 3.1 and 3.3.2), and
 //! every malformed data pointer ends only its command.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device behind the target's end: it echoes what it was sent.
 
 use saker_nvme::Status;

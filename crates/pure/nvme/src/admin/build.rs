@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Entries of admin commands, without CID and data pointer.
 //!
 //! Counts that do not fit their 0's based field are programming errors and are asserted.

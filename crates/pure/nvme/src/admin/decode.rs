@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From submission queue entries to [`AdminCommand`].
 
 use super::{AdminCommand, CreateCq, CreateSq, FeatureSelect, FormatNvm, GetFeatures, GetLogPage, Identify};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! DW0 of an Asynchronous Event Request's completion (Base, Asynchronous Event Request command).
 
 /// Type of an event, bits 2:0.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Feature identifiers and their attribute dwords: CDW11 of Set Features, DW0 of Get Features.
 
 /// Feature identifiers (Base, Figure "Feature Identifiers"; KV, section 4.1.3).

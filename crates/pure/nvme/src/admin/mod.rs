@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The admin command set (Base, section 5): what a controller and a host of this project exchange.
 
 pub mod build;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Authentication Send and Authentication Receive (Base 2.0, sections 6.1 and 6.2; the place of each field is that of
 //! `nvmf_auth_send_command` in torvalds/linux, include/linux/nvme.h).
 

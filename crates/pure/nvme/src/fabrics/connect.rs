@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Connect (Base 2.0, section 6.3).
 
 use zerocopy::little_endian::{U16, U32};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The discovery log page, 70h (Base 2.0, section 5.16.1.23).
 
 use zerocopy::little_endian::{U16, U64};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! NVMe over Fabrics: Connect, authentication, properties, Disconnect, and the discovery log (Base 2.0, chapter 6 and section
 //! 5.16.1.23).
 //!

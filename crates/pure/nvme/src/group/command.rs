@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The commands that carry groups: laid out as Store and Retrieve, with the key fields holding an identification.
 
 use zerocopy::little_endian::U32;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The parts of a payload and their sizes.
 
 /// Bytes of the count that begins a payload.

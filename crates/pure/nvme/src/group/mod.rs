@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups: many key-value operations in one command (compound commands, HotStorage'19, sections 2.2 and 5).
 //!
 //! A payload is packed and describes itself, so a device fetches it with one transfer and a host pays one copy per pair:

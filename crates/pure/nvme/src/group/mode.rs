@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The bits of a group command that make it a transaction.
 
 use crate::sqe::Sqe;

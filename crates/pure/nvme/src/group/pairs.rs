@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A payload of form store that grows as pairs come: what iterators answer, and what scans show.
 
 use super::layout::{COUNT_BYTES, Form, LENGTH_BYTES, Op, entry_bytes, padded};

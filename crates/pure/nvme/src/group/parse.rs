@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Reading a payload: every byte of it is checked before anybody acts on any of it.
 
 use core::ops::Range;

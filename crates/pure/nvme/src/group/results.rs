@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What became of the operations of a group: the list of results of HotStorage'19, section 5.
 //!
 //! ```text

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions: a group of which all is done or nothing (compound commands with `CC_TRANSACTION`, HotStorage'19, section 5).
 //!
 //! A transaction is a Group or Group Both Ways with bit 8 of CDW11. Its payload is that of the form, and in mixed payloads these types

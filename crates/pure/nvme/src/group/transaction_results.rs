@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a transaction that was carried out answers: the results of a group ([`results`](super::results)), with the version of the pair
 //! behind the length of the value where the host asks for versions.
 //!

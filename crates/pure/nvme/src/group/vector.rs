@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The alternative that HotStorage'19, section 2.2, describes and rejects: a vector of the addresses of keys and values,
 //! which the device gathers one by one. Kept to measure how much it costs.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Identify Controller, CNS 01h (Base, Figure "Identify Controller Data Structure").
 
 use zerocopy::little_endian::{U16, U32, U128};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Controller List: CNS 12h and 13h (Base, section 4.4.1).
 
 use zerocopy::little_endian::U16;

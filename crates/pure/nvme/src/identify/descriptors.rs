@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Namespace Identification Descriptors, CNS 03h (Base): packed, ended by a NIDL of 0.
 
 const EUI64: u8 = 1;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! I/O Command Set Independent Identify Namespace, CNS 08h (Base).
 
 use zerocopy::little_endian::{U16, U32};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Key Value namespaces: CNS 05h and 06h with CSI 01h (KV, Figures 39 and 40).
 
 use zerocopy::little_endian::{U16, U32, U64};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Arrays of numbers: active namespaces (CNS 02h and 07h) and command set combinations (CNS 1Ch).
 
 use zerocopy::little_endian::{U32, U64};

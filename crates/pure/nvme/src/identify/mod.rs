@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The data structures of Identify: 4096 bytes each (Base, Identify command; KV, section 4.1.5).
 
 mod controller;

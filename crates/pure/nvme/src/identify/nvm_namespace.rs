@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Namespaces of logical blocks: CNS 00h, and CNS 06h with CSI 00h (NVM, Identify Namespace data structure).
 
 use zerocopy::little_endian::{U16, U32, U64, U128};

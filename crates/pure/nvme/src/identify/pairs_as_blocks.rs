@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! CNS 00h of a Key Value namespace. The specifications define that structure for logical blocks alone, and leave open
 //! what a namespace of another command set answers.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Asymmetric Namespace Access, log page 0Ch (Base 2.0, section 5.16.1.13): how well a controller reaches namespaces.
 
 use zerocopy::little_endian::{U16, U32, U64};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Commands Supported and Effects, log page 05h (Base).
 
 use zerocopy::little_endian::U32;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Supported logs (00h), error information (01h), SMART / health (02h), firmware slots (03h) (Base).
 
 use zerocopy::little_endian::{U16, U32, U64, U128};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Copy (NVM, section 3.2.2): logical blocks from several ranges to one place.
 
 use zerocopy::little_endian::{U16, U32, U64};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The host's side: PRP entries for a buffer that is contiguous in device address space.
 
 use super::{DWORD, QWORD, is_last_slot, offset};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Doorbell offsets: submission queue tails and completion queue heads alternate, `4 << CAP.DSTRD` bytes apart.
 
 use super::offset;

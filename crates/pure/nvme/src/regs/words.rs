@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The registers with bit fields.
 
 /// CAP, Controller Capabilities: 64 bits.

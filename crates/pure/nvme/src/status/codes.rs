@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The table of status codes: constant, SCT, SC, whether a retry may help, the specification's name.
 
 use super::{DNR, Status, sct};

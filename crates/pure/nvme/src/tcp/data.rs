@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! H2CData, C2HData and R2T (NVMe/TCP 1.0, sections 3.6.2.8 to 3.6.2.10).
 
 use zerocopy::little_endian::{U16, U32};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! ICReq and ICResp (NVMe/TCP 1.0, sections 3.6.2.2 and 3.6.2.3).
 
 use zerocopy::little_endian::{U16, U32};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Protocol data units of NVMe/TCP (NVMe/TCP Transport 1.0, section 3.6), without their digests.
 //!
 //! On the wire a PDU is: header (HLEN bytes), header digest (4 bytes, if agreed), padding up to PDO, data, data digest (4

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! H2CTermReq and C2HTermReq (NVMe/TCP 1.0, sections 3.6.2.4 and 3.6.2.5).
 
 use zerocopy::little_endian::{U16, U32};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The vendor log page that tells which methods a device has.
 
 use zerocopy::little_endian::{U16, U32};

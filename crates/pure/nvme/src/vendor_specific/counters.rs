@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a device has counted: log page C3h, a row of named numbers.
 
 use std::borrow::Cow;

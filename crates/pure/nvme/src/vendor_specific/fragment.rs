@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Entries that are nearly all payload: parts of a value that other commands begin or end.
 
 use zerocopy::IntoBytes;

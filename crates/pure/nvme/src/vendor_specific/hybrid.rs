@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whole pages by PRPs, the rest in the fields of commands (BandSlim, ICPP'24, section 3.2).
 //!
 //! The tail goes ahead of the command with the pages, so that the last command has everything: nothing is half landed

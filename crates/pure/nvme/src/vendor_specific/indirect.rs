@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Keys of 17 to 255 bytes by pointer and length (HotStorage'19, section 2.2: a key that does not fit the entry is named by
 //! the place and length of it, and fetched by the device).
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Values behind their command in the submission queue (ByteExpress, seminar slides of April 2025).
 
 use super::fragment::check_plain;

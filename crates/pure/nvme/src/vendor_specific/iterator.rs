@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Iterators in the device: a range of keys as it was when the iterator was opened, read in batches of whole pairs by DMA
 //! (IterKVSSD; the calls are those of RocksDB's iterators).
 //!

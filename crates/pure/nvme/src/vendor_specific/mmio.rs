@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Values stored through the BAR, then committed by a command (the byte path of 2B-SSD, ISCA'18, and ByteFS).
 
 use zerocopy::little_endian::U32;

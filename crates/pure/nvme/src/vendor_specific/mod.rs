@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Vendor commands of the Key Value command set: published ways to move a small value without a page.
 //!
 //! Opcodes C0h to FFh are the vendor's (Base, "Opcodes for I/O Commands"). Bits 1:0 tell the direction of the data that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Values in the fields of commands (BandSlim, ICPP'24, section 3.2 and Figure 6).
 //!
 //! The paper's write command gives up CDW4-9, CDW12-13 and three bytes of CDW11: 24 + 8 + 3 = 35 bytes. Its key fields

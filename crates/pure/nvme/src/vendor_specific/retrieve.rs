@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Values in the completion queue: the way back without a page.
 //!
 //! DW0 of the completion is the size of the whole value, as for Retrieve. Retrieve Tiny has a value of up to 4 bytes in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings of a namespace's engine by name: the log page that tells them, and the feature that changes one.
 
 use crate::admin::opcode::SET_FEATURES;

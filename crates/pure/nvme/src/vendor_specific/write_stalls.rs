@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! When writes of a namespace were stopped or delayed: the log page that tells it.
 
 use zerocopy::little_endian::{U16, U32, U64};

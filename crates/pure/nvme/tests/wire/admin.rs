@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Admin commands: golden entries, refusals, round trips.
 
 use proptest::prelude::*;

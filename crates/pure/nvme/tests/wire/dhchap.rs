@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Messages and commands of authentication: their bytes, and what is refused.
 
 use saker_nvme::Status;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Fabrics commands and the discovery log.
 
 use proptest::prelude::*;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Attribute dwords of features.
 
 use saker_nvme::admin::feature::{

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Byte images written by hand.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Identify data structures.
 
 use saker_nvme::identify::{Controller, KvFormat, KvNamespace, NvmNamespace, fill_text};

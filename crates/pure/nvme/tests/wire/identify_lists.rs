@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The small structures of Identify: lists, command sets, descriptors.
 
 use proptest::collection::vec;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Iterator commands: golden entries, round trips, and what is refused.
 
 use crate::golden::image;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Keys: lengths, order, placement in the entry.
 
 use proptest::collection::vec;

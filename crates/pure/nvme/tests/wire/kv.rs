@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Key Value commands: golden entries, the decisions of the module's table, round trips.
 
 use proptest::prelude::*;

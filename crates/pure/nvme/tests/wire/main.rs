@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Golden bytes, round trips and models of the wire crate, one file for each concern.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! PRP walks against a model of host memory.
 
 use std::collections::BTreeMap;

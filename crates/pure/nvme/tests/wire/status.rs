@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The status word and the table of codes.
 
 use proptest::prelude::*;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! PDUs of NVMe/TCP.
 
 use saker_nvme::tcp::{

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Vendor commands: golden entries, round trips, and the document that describes them.
 
 use crate::golden::image;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Log pages C0h to C3h and feature C0h: their fields, bits and numbers stand in the document as in the code, and no others.
 
 use saker_nvme::admin::opcode::SET_FEATURES;

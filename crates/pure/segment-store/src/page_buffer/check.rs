@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whether what a page buffer remembers agrees with itself and with its bytes.
 
 use super::{PageBuffer, SlotId, SlotState};

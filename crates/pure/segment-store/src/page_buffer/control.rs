@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The control of a slot: what it says, how it is checked, and how its words are stored.
 #![cfg_attr(
     not(test),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The bytes of a page buffer.
 
 use std::ops::{Deref, DerefMut};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Putting the controls of damaged slots right, in a copy of a page buffer that is read to save what can be saved.
 #![cfg_attr(
     not(test),

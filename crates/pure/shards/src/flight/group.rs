@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A group on its way.
 
 use crate::shard::Ended;

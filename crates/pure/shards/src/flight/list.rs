@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A List on its way.
 
 use saker_nvme::Key;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The events of the near future: a wheel of short spans of time (Brown, Calendar queues, CACM 1988).
 //!
 //! Each span has the events of one stretch of time in their order, as a list through one slab, so that entering and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Commands of authentication, as a subsystem takes them.
 
 use saker_auth::{Randomness, Worked};

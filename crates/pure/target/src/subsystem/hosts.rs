@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which hosts may connect, and which of their queues have to authenticate first.
 
 use std::sync::Arc;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A token bucket without a clock. It is filled by the time that it is told, in whole numbers, so nothing is lost to rounding.
 //!
 //! Whoever meets a bucket that is not empty may take as much as he needs, and the bucket then owes it. So a command that is larger

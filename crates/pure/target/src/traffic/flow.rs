@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What waits of one host.
 
 use std::collections::VecDeque;

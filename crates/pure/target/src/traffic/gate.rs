@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The two rates of a host or of a namespace: commands a second, and bytes a second.
 
 use saker_sim::Instant;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The order in which commands of hosts go to the device: hosts in turn, each within its limits.
 //!
 //! Turns are deficit round robin (M. Shreedhar, G. Varghese, "Efficient Fair Queuing using Deficit Round Robin", 1995), by the cost of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What may go to each namespace in a second, from all hosts together.
 
 use std::collections::BTreeMap;

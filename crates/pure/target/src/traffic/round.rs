@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What goes to the device together. Its answers come together, too: so a small command does not wait for the long one behind it.
 
 use super::flow::Place;

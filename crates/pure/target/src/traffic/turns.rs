@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whose turn it is.
 
 use std::collections::VecDeque;

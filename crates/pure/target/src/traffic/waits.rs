@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What waited for limits: counts for metrics, and what an operator is to be told.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What hosts have to prove and may do.
 
 use saker_auth::{Credentials, GroupId, HashId, Host, HostSecrets, Names, Randomness, Secret};

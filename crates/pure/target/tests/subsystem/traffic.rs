@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! In which order commands go to the device, and which of them wait.
 
 use std::collections::BTreeMap;

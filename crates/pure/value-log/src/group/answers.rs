@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Values that go to the answers of a group.
 
 use saker_engine_api::{Answers, Sink, SourceError};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where the members of a planned group lie in its record.
 
 use super::plan::{Plan, Planned};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups: many pairs in one record.
 //!
 //! The payload is the record. It lands in the log, is parsed there ([`Plan`]), its members are sealed ([`seal`]), and entries of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a group will do, worked out before anything is done.
 
 use super::seal::{Role, padded};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Members of a group's record. They lie in the log as they came, so a pair is not copied again; only their lengths, far
 //! narrower than their words, are joined by what a record needs to stand alone:
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which of a group's keys appeared before.
 
 /// Memory for looking, used again and again.

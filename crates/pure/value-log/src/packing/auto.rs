@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Our own: backfilling as long as there is something to fill gaps with, packing else.
 //!
 //! BandSlim names such a controller as future work (section 4.3). What DMA brings stays where it lands while others fill the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Our own, for time: a value stays where it lands if others fill its gap, or if to program the gap takes less time than the copy:
 //! none as long as programs keep up, since they go on beside everything else.
 //!

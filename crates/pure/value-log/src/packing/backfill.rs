@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Selective Packing with Backfilling: what DMA brings stays where it lands, all else goes into the gaps (section 3.3.3).
 
 use super::{Arriving, End, Placement};

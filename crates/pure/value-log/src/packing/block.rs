@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Block: values in memory pages of their own, whole ones within a NAND page (section 2.3, the baseline).
 
 use super::{Arriving, End, Placement};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The DMA Log Table (BandSlim, ICPP'24, section 3.3.3): where values lie that the write pointer has not passed.
 //!
 //! A circular queue of as many entries as the page buffer has, and at most 512. An entry is a word: the page's number in the

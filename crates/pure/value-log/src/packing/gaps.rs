@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Gaps of the value log that can still be filled: the write pointer is in the oldest, the DMA log table tells what lies behind
 //! each (BandSlim, ICPP'24, section 3.3.3).
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where a value goes in the value log, and what is copied for it (BandSlim, ICPP'24, section 3.3).
 //!
 //! A DMA engine writes to addresses that are aligned to memory pages. A value that comes by DMA is copied by a core, or stays

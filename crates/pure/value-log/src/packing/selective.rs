@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Selective Packing: what DMA brings stays where it lands, all else is packed behind it (section 3.3.2).
 
 use super::{Arriving, End, Placement};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Zipfian ranks of any exponent, exactly: rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate
 //! variates from monotone discrete distributions", ACM TOMACS 6(3), 1996). [`Zipf`](super::Zipf) is quicker and stops
 //! below 1; production caches have exponents up to 2.7.

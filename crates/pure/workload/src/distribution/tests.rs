@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 use proptest::{prop_assert, proptest};
 
 use super::*;

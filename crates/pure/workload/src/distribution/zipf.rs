@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Zipfian ranks, after Gray, Sundaresan, Englert, Baclawski and Weinberger, "Quickly generating billion-record
 //! synthetic databases" (SIGMOD 1994), section 3.2: exact for the two hottest ranks, a power curve for the rest.
 

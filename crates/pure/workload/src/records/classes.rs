@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Records grouped by the size of their values.
 
 use super::RecordSet;

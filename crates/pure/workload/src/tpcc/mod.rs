@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! TPC-C's New-Order and Payment over key-value pairs, as SAKER (SYSTOR'25, section 4) runs them: they are 45 and 43 of 100
 //! transactions.
 //!

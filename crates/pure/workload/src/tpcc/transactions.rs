@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions as reads and writes, in the order in which a program makes them.
 
 use saker_sim::{Rng, Seed};

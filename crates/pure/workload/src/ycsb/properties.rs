@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Property files as Java reads them (`java.util.Properties.load`), but for escapes within names and values.
 
 use super::PropertyError;

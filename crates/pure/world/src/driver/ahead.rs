@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Hints to the processor that runs the model, without effect on any result.
 
 use saker_link::prefetch;

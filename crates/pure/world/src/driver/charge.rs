@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What cores are charged with, and what they are busy with.
 
 use super::{Driver, State};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Taking what has completed, and charging cores for it.
 
 use super::{Driver, Ended, State};

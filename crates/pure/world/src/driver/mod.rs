@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The driver in virtual time: modelled application threads, each with a lane of the store and a core, take turns with what is
 //! below the lanes. There is one loop for all stores. What a core is charged for, and in which order cores and the store meet,
 //! the store says ([`Order`], [`Prices`]).

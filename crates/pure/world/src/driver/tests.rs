@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The driver on a store of fixed times: what it deals, awaits and charges, in each order in which cores and a store meet.
 
 use super::Driver;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Background work of a store at the host, in quanta. One worker does it on the cores of the application's threads, as in the device
 //! (`device/src/timed/cores.rs`): an idle core takes it at once, busy ones after a bounded number of operations. Several have a core
 //! each, and do jobs side by side. Either way a quantum occupies its core, and its effects count when its time is over.

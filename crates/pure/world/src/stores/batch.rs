@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The writes of a batch, and which stores take one: a store whose engine lands a group as one record.
 
 use saker_device::{EngineKind, NamespaceKind};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Operations that an application sends together: one command of them, in any timing.
 
 use super::retrieve_bytes;

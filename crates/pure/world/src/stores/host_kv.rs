@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! HostKV in virtual time: the store is at the host, over a block namespace. Lanes share it; each has a core, and the store has no
 //! modelled lock.
 

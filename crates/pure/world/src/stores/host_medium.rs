@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! HostKV over block namespace 1 of a device.
 
 use saker_assembly::{Build, port};

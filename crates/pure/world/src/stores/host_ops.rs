@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Operations and outcomes as HostKV has them.
 
 use super::batch::{TOO_LONG, Takes, write_batch};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Stores over a device, as [`KvStore`](saker_store::KvStore)s, and one entry that runs jobs on any of them in virtual time.
 
 pub mod batch;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Batches that power is cut in: each is there whole or not at all, and what was acknowledged is there.
 
 mod rows;

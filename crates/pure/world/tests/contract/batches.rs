@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Batches: their writes are done in order, and seen together.
 
 use crate::contract::noted::{Noted, ended};

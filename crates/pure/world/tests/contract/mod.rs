@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The contract of a store: one suite for all of them. A store with planted faults shows that the suite can fail.
 
 mod batches;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Outcomes that whoever asked judges.
 
 use crate::contract::suite::{Broken, Kept};

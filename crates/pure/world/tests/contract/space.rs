@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Batches on a store that is full, and snapshots while segments are collected: on devices so small that both come soon.
 
 use crate::contract::noted::Noted;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The stores that there are, over devices in virtual time.
 
 use crate::contract::suite::Terms;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What every store owes its driver, clause by clause.
 
 use crate::contract::noted::{Note, Noted, ended};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A store in memory, with faults to plant.
 
 use saker_nvme::group::PairList;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Batches, scans and snapshots, each beside what may get in its way. A store without them is asked for none.
 
 use crate::contract::batches;

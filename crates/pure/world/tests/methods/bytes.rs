@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! All methods deliver identical bytes, whatever the sizes, the queues, the pacing and where rings wrap.
 
 use crate::methods::rig::{Machine, Quick, Rig, Timed, build, key, large, value};

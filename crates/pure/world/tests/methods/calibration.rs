@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Thresholds and cost tables measured on profiles, and how well the policies that use them choose.
 
 use saker_host::transfer::{Auto, ByMethod, CostTable, Method, Objective};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Power is cut while values travel: each key then has its last acknowledged value or the one on its way, whole.
 
 use crate::methods::rig::{Timed, build, key, value};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Parts that are lost, repeated, out of order, too many, of another queue or namespace: a model says what each is
 //! answered, and values are only ever stored whole.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Entries that a faulty host sends: whole values of every method on two queues at once, their entries lost, repeated,
 //! exchanged, cut off, with flipped bits or made of noise.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Values that never become whole: the host rings early, lies about lengths, aborts, deletes the queue, resets.
 
 use crate::methods::rig::{Machine, Rig, build, key, value};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every way to move a value, on both drivers: the same bytes, the exact traffic, and parts that never join what they do
 //! not belong to.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Choices, and devices that lack a method.
 
 use crate::methods::rig::{Machine, Quick, Timed, build, key, value};

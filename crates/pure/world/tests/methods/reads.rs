@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Values that come back in the completion queue.
 
 use crate::methods::rig::{Machine, Rig, build, key, value};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A host with several queues on a device of either driver.
 
 use saker_assembly::Build;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Runs of jobs: the traffic of papers' tables, NAND off, and where the time of commands goes.
 
 use crate::methods::rig::{Timed, build, key, value};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! SGL data blocks at any address, and descriptors that are refused.
 
 use crate::methods::rig::{Machine, Rig, build, key, value};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The bytes that both drivers count are those of arithmetic.
 
 use crate::methods::rig::{Machine, Quick, Rig, Timed, build, key, value};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `Auto` against every single method, on every workload and every profile, one value at a time and under load: at most 2 %
 //! worse in what it is asked for.
 

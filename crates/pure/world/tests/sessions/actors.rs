@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Clients on threads of their own, of which one runs at a time: a seed decides which goes on whenever one waits, so that
 //! the real blocking calls meet in an order that can be repeated.
 

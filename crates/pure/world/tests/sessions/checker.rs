@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Judges histories of sessions, key by key.
 //!
 //! What must hold of a key: every call takes place at one moment between its beginning and its end; a

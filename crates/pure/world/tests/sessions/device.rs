@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Histories over the real device in virtual time: power cut at any event, the process killed, programs that fail, values
 //! that the device refuses.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device that is a map: executes the commands of all queue pairs in a random order and refuses some. It also watches
 //! the law of sessions: never two writes of one key in commands at the same time.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Histories over the fake device: what it does wrong can be chosen by key.
 
 use crate::sessions::actors::{self, Plan, read_all};

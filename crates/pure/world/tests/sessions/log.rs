@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the clients of a history did and saw.
 
 use crate::sessions::checker::{Act, Event, Time, Verdict, check};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Sessions of many clients, judged by a checker of histories. Tests only: threads run one at a time.
 
 mod actors;

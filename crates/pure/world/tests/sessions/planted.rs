@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Histories that are wrong, each in its own way, and their right neighbours: what the checker must tell apart.
 
 use crate::sessions::checker::{Act, Event, Verdict, check};

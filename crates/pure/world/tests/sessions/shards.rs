@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Histories over a device of three shards in virtual time: power goes in all of them at once, at any event.
 
 use crate::sessions::actors::{self, Plan, read_all};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Compare, Write Zeroes, Verify and Copy beside other features: a full namespace, pages that cannot be read, commands
 //! in flight, Format; and what the health log counts of it all.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Writes of many blocks: as long as MDTS allows, however small the ring.
 
 use crate::stress::rig::{self, BLOCK, BLOCK_BYTES, Machine, Rig};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The model: every key and every logical block is a cell with all the values it ever had.
 
 use saker_sim::Seed;

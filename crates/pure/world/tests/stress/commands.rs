@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Any command, well-formed or not, against a model: the documented answer, and no effect but the documented one.
 
 use crate::stress::history::list_all;

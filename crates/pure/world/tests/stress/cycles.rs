@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Filling and deleting over and over: whatever was deleted can be stored again, also after a reopening.
 
 use crate::stress::pairs::{get, put, remove};

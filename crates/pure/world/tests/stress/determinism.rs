@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The same seed gives the same bytes, times, order of completions and state, whatever goes wrong on the way.
 
 use crate::stress::history::{History, Plan};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Programs, erases and reads that fail, and operations that take too long: the host sees errors or
 //! nothing, never wrong data, and the device goes on.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Power is cut, and the process killed, at every event of a Format and of the recovery from that: a namespace holds all it
 //! held, or nothing, the other one all it held; and once nothing is left, nothing ever comes back.
 

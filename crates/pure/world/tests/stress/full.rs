@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Capacity Exceeded and what goes on afterwards; the write cache switched off.
 
 use crate::stress::pairs::{get, name, put, remove};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A history of mixed commands, many in flight, in virtual time, event by event, against the cells.
 
 use crate::stress::cells::{self, Cell, KEYS, LBAS, content, key};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! List: pages of every size, and deletes in between.
 
 use crate::stress::oracle::list_answer;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Background work under a load that never pauses.
 
 use crate::stress::rig::{self, KV, Machine, Rig};

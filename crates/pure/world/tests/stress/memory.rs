@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Host memory laid out by hand: data pages out of order, PRP lists, and pointers that are wrong.
 
 use saker_link::{DmaRegion, DmaSpace, PAGE_BYTES};

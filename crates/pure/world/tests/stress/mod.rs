@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The joined host and device against a model: any command, any fault, power cut at any event.
 //!
 //! Counts grow with the environment variable `SAKER_TIER`: `check` (the default) or `soak`.

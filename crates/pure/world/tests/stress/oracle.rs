@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a command must be answered with, written from the specifications and the table of
 //! `saker_nvme::kv`, without the project's decoders.
 

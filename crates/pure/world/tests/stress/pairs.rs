@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Single pairs, for tests that need no more.
 
 use crate::stress::rig::{KV, Machine, Rig};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a campaign is worth: it finds faults that are planted in the stores.
 
 use crate::stress::power::{Campaign, End, SHOWING, campaign};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Power cut, and the process killed, at any event of a history and of the recovery from it.
 
 use crate::contract::stores::side_by_side;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the host writes into the registers while the device is at work.
 
 use crate::stress::pairs::{get, name, put};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A host on a device with one KV namespace (1) and one block namespace (2), one queue pair for each.
 
 use saker_assembly::Build;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The decisions of `saker_nvme::kv` where the specification is silent, end to end.
 
 use crate::stress::oracle::set_key;

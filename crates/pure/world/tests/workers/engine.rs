@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! An engine whose pairs are with a thread of its own: a put is answered when the thread has it, and now and then the thread is
 //! busy with itself.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device without time over an engine with a thread of its own: it waits for puts that are pending, and calls nothing full that
 //! only waits for the thread.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A session of a thread against the clock.
 
 use saker_host::session::{Cover, Refusal as NotNow, Session, SyncError, Write};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Arguments of the benchmarks that db_bench has, by its names.
 
 use std::path::PathBuf;

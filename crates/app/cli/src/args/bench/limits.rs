@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Numbers of `saker bench` that no machine carries out are refused before anything begins.
 
 use super::BenchArgs;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Options of `saker bench` that would change nothing are refused.
 
 use saker_bench::db::DbBench;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A comparison on one screen: rates by size of value, the ratio that matters, what it comes from, and what to try next.
 
 use super::tables;

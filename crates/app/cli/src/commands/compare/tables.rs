@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A comparison in tables: every number of every system.
 
 use crate::output::{VERSION, table};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What `--out` leaves in its directory.
 
 use std::fmt::Write as _;

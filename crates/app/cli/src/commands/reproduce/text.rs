@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Experiments as text for a terminal.
 
 use saker_lab::{Check, Experiment, Verdict};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The paper's own arithmetic, computed with the program's encoders, accountants and geometry.
 
 use crate::context::{Context, Outcome};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The size of the DMA log table (section 3.3.3), from the profile's geometry.
 
 use crate::context::{Context, Outcome};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Adaptive transfer on mixed workloads (section 4.2, Fig. 10), and the same comparison of the talk.
 
 use crate::context::{Context, Outcome};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What page-unit transfer costs (section 2.4, Fig. 3), and the same figure of the talk.
 
 use crate::context::{Context, Outcome};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Piggybacking against pages by value size (section 4.2, Fig. 8).
 
 use crate::context::{Context, Outcome};

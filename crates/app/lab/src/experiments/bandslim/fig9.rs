@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Hybrid transfer of values slightly above a page (section 4.2, Fig. 9).
 
 use crate::context::{Context, Outcome};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! BandSlim (ICPP'24) and what is measured as it measures: stores one at a time, by one method after the other.
 
 pub mod arithmetic;

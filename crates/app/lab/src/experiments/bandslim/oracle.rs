@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The published sizes, written down once more and independently of the encoders and accountants that are judged by
 //! them (BandSlim, ICPP'24, section 3.2; NVMe Base 2.0 for entries and doorbells).
 

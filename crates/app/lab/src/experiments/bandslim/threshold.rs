@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Finding the thresholds of adaptive transfer by measurement (section 3.2).
 
 use crate::context::{Context, Outcome};

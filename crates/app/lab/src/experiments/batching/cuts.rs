@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a power cut takes of acknowledged pairs, and which batches it tears.
 
 use super::{FLASH_BYTES, Parameters};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a run puts on the link without doorbells, from the layouts alone: entries of 64 bytes, completions of 16, and data.
 
 use super::ways::Way;

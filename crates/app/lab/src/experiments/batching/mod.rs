@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every way to bring small pairs, side by side. No paper has this table.
 
 mod cuts;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The ways that are compared.
 
 use saker_host::transfer::Adaptive;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a power cut takes of acknowledged pairs: single stores and groups against Bulk PUT, whose buffer is the host's.
 
 use super::{FLASH_BYTES, key};

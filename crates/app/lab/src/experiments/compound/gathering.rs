@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How many pairs reach the device in one command: packed into one payload, by a vector of addresses, mapped one by one,
 //! unpacked again; against one command each (sections 2.2 and 5: left to be measured).
 

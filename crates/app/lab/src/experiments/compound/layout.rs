@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The payload of Figure 1, by the program's own packer and parser.
 
 use super::key;

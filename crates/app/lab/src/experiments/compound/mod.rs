@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Compound commands (HotStorage'19): the key's share, the payload, latencies by pairs, transactions without and with groups;
 //! and what the paper leaves to be measured: other ways to bring many pairs.
 

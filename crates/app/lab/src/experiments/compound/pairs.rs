@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Latency per operation by the number of pairs (Figure 2).
 
 use super::{group, single};

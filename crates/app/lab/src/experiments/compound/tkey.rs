@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the handling of a key is of a store (section 3.1), on the device that has the paper's table.
 
 use super::{FLASH_BYTES, key, open, us};

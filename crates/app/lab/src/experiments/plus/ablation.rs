@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which part of Plus gives which gain: validity, layout of sections and grain, one at a time.
 
 use super::shared::runs;

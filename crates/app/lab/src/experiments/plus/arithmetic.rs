@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What follows from sizes, computed with the program's own records, sections and accountants.
 
 use crate::context::{Context, Outcome};

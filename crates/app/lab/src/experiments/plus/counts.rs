@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What YCSB A with uniform keys reads and writes, by cause.
 
 use super::timed::{CELLS, Ran};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The device-CPU factor: by how much one core's times are to be stretched so that it takes as long as another.
 
 use super::device::Device;

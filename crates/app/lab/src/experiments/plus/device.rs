@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Original over flash without time, whose work a meter counts.
 
 use super::size::Size;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The hash FTLs Original and Plus (Duffy, Kim, Kim).
 
 pub mod ablation;

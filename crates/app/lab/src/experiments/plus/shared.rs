@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Runs that several experiments look at: a device is prepared once, and each workload runs once on a copy of it.
 
 use super::timed::{Case, Cell, Conditioned, Ran, conditioned};

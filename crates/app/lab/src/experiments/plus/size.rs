@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How a published run is made smaller.
 //!
 //! Superblocks keep their size and become fewer, as long as enough are left: those that are kept free must be a small part of

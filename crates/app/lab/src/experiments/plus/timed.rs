@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A hash FTL in virtual time: filled and overwritten once without time, then each workload on a copy of that device.
 
 use super::size::Size;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! YCSB on Original and Plus, and Plus with small values, in virtual time.
 
 use super::shared::runs;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Why reads of TPC-C miss a cache: workload and cache alone, without a store, a device or time.
 
 use saker_workload::tpcc::{Row, Step, Table, Transaction};

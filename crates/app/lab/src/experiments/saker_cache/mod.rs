@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The read cache at the host (SAKER, SYSTOR'25, Figs. 5 and 6): zipfian reads, and TPC-C.
 
 mod misses;

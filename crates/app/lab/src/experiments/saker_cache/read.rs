@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Zipfian reads with caches of three sizes (SAKER, SYSTOR'25, Fig. 5).
 
 use super::{cache, on_disk, on_host, time, with_cores};

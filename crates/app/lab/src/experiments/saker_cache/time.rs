@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a read that misses is made of, from the traces of its commands.
 
 use saker_device::Part;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! TPC-C's New-Order and Payment (SAKER, SYSTOR'25, Fig. 6).
 
 use super::misses::{Lru, Meets, Misses};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Waiting until what a session writes survives a cut.
 
 use super::{Session, native};

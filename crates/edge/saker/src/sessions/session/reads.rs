@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a session reads: pairs that are buffered as well as those that are stored.
 
 use super::{Session, native, natives};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! An engine without sockets, whose device stands still until it is given a turn.
 
 use std::sync::Arc;

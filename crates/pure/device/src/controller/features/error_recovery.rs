@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Error Recovery, 05h (NVM 1.0, section 4.1.3.2): of each block namespace.
 
 use std::collections::BTreeMap;

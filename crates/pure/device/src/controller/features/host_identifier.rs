@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Host Identifier, 81h (Base 2.0, section 5.27.1.25). Without reservations it has no effect.
 //!
 //! Over Fabrics it is what Connect said, as Linux's and SPDK's targets answer (torvalds/linux,

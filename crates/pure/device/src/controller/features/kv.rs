@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Key Value Configuration, 20h (KV 1.0d, section 4.1.3.1). The device keeps the value with the namespace.
 
 use saker_nvme::Status;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Temperature Threshold, 04h (Base 2.0, section 5.27.1.3). There is no sensor but the composite temperature.
 
 use saker_nvme::Status;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The values of the controller's features.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Identify Controller, CNS 01h.
 
 use saker_nvme::identify::{Controller, fill_text};

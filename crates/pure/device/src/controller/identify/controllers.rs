@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Controller lists: CNS 12h and 13h.
 
 use saker_nvme::admin::Identify;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Namespaces as a format would make them: CNS 09h and 0Ah (Base 2.0, Figure "Identify - CNS Values"). The index of the
 //! format is in CDW11; NSIDs are not looked at (linux-nvme/nvme-cli, src/nvme/ioctl.h sends 0).
 //!

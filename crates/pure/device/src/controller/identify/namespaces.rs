@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The structures of one namespace: CNS 00h, 03h, 05h and 08h.
 
 use saker_nvme::admin::Identify;

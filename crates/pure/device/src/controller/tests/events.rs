@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Asynchronous Event Request and the changed namespace log.
 
 use saker_nvme::Status;

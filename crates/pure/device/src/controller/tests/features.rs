@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Get and Set Features, good and bad.
 
 use saker_nvme::admin::feature::fid;

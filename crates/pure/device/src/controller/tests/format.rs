@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Format NVM.
 
 use saker_nvme::admin::{FormatNvm, build};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Identify: bytes at the offsets of the specifications.
 
 use saker_nvme::admin::{Identify, build};

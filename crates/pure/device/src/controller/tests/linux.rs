@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The order in which Linux 6.1 brings a controller up over PCIe (`nvme_reset_work`, `nvme_init_ctrl_finish`,
 //! `nvme_scan_work`), and what it must find on the way to a Key Value namespace.
 

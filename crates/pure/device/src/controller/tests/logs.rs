@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Get Log Page.
 
 use saker_nvme::admin::{GetLogPage, build};

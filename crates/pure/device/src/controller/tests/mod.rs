@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The controller as a device drives it: through registers and admin entries.
 
 mod events;

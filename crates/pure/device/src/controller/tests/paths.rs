@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A controller that is one of several, and one that is alone.
 
 use saker_nvme::Status;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Create and delete I/O queues; Abort.
 
 use saker_nvme::admin::{CreateCq, CreateSq, build};

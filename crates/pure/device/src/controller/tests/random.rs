@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Any entry is answered; what is refused changes nothing.
 
 use proptest::prelude::*;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Enable, disable, shutdown and subsystem reset.
 
 use proptest::prelude::*;

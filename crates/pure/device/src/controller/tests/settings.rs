@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings of namespaces: log page C1h and feature C0h.
 
 use saker_engine::EngineKind;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! When writes were stopped or delayed: log page C2h.
 
 use saker_engine::write_gate::{Held, Hold, Period, Stalls, WriteControl};

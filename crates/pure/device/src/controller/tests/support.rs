@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A controller with its registers, and the namespaces the tests use.
 
 use saker_link::{Registers, offset};

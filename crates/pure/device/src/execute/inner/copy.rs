@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Copy: all sources are read before the first block is written. So ranges may overlap, and a source that cannot be
 //! read leaves the destination as it was.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The pairs of a namespace as a transaction sees them: long keys are in envelopes, which change once by all that it writes in them.
 
 use crate::long_keys::{DeviceKey, Envelope, look};

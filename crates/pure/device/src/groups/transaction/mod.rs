@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions: what a group asks for is judged as a whole by the pairs before it, and all of it is done or nothing. One call of
 //! [`GroupRequest::transact`] judges and writes, and one that needs pages or is blocked has done neither: so no other command,
 //! collection or Flush ever stands between the two.

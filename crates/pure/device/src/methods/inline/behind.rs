@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a queue knows of the value behind the command fetched last.
 
 use super::super::{GATHER_BYTES_MAX, comes_behind};

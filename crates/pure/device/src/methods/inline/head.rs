@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! An inline store whose value is being fetched.
 
 use super::super::{GATHER_BYTES_MAX, Taken};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Inline: the entries behind a store are its value (ByteExpress). A queue with an unfinished one is looked at no further
 //! until all of them are there: other queues go on.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A command at its core: the engine is asked, and what it answers is noted.
 
 use super::ALL;

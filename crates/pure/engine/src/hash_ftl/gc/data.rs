@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Collecting records: pages in which nothing is needed are not read; of the others the records that are needed are copied
 //! and their sections changed (Original, section III; Plus, section IV-A).
 

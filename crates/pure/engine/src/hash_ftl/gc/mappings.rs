@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Pages of invalid mappings: writing them when a buffer is full, and copying those that still speak of a superblock when
 //! their own is collected, which the paper leaves out.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Garbage collection, and the order of background work.
 
 pub mod data;

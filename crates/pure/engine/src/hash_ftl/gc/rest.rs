@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! When collections rest. While little is written they go on only as long as they gain: copying a record changes a section,
 //! and where each change becomes a page, collections of sections take back no more than collections of records have spent.
 //! A single write changes nothing about that, a segment's worth of them can.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Collecting sections: those that are still where they were found go to new pages; live-only ones are packed together
 //! (Plus, section IV-B).
 

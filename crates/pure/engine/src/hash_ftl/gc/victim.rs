@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which segment is collected: cost-benefit while there is time, greedy when commands are about to wait, and now and then
 //! the least worn one.
 //!

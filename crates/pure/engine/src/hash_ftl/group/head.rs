@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What stands before the records of a group: a record of a grain, or of as many as 32 bytes take, of the kind
 //! [`Kind::Group`](crate::hash_ftl::record::Kind::Group). In place of a key it has:
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups that are done as a whole: what a transaction writes.
 //!
 //! Their records lie together in one segment, behind a head that says how far they go ([`head`]), and are published together.

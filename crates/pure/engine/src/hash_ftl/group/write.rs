@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Judging, landing and entering the writes of a group.
 
 use super::head::{EXTENT_BYTES, Extent};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Records of groups: they count if all pages of their group are there.
 #![cfg_attr(
     not(test),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Recovery of a table that doubles. Records are told apart as in the largest table, in which each of them has its own section
 //! whatever the table's size was when it was written; the sections of the size that was reached are made of those.
 #![cfg_attr(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Recovery: every page of the owner is read once. Of the records of a hash index the newest counts, unless its section was
 //! written later without it. What validity needs, the table, and what must be in memory follow from that.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From what was found to the store.
 #![cfg_attr(
     not(test),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The newest record of each hash index.
 #![cfg_attr(
     not(test),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Sections in memory, the least recently used one last.
 
 use super::section::Section;

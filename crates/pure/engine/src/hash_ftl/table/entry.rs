@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! An entry: the mapping of a hash index to a grain, 8 bytes.
 //!
 //! | bits | field |

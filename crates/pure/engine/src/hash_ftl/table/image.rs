@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Sections on a page of flash.
 //!
 //! A page of fixed sections is the entries of one. A page of live-only sections begins with `sections u16, 6 reserved`,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The sizes of a table that starts small and doubles, as RHIK's index does (Saha and others, "RHIK:
 //! Re-configurable Hash-based Indexing for KVSSD", HPDC 2023): how many sections there are, and which two take the place of one.
 //!

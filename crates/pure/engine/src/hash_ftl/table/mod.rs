@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The hash table: on flash in sections, some of them cached.
 
 pub mod cache;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Reading pages of sections (see [`super::image`] for their layout).
 #![cfg_attr(
     not(test),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A section in memory, in one of its layouts.
 
 use super::entry::Entry;

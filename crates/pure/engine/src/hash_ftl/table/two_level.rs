@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A section in two levels (Plus, section IV-B): parts of eight entries in no order, each a grain of 64 bytes, and for
 //! each part a separator, which none of its offsets exceeds. Separators are sorted; parts need no pointers, they lie in
 //! the same order.

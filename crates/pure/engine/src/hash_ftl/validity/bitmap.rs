@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The grain bitmap: one bit for each grain of the medium (Original, section III).
 //!
 //! All grains of a pair that is needed are set, so that the bits count what is needed. The paper finds a pair's length by

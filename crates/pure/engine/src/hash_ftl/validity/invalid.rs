@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Invalid mappings (Plus, section IV-A): what became invalid, by superblock. A page-sized buffer for each in memory, the
 //! pages it filled on flash, and how many grains of each page are invalid.
 //!

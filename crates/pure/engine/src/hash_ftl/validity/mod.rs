@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which grains hold what is needed.
 
 pub mod bitmap;

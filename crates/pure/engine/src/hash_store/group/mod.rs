@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups: many operations in one call, one record, one version.
 //!
 //! The payload is the record ([`saker_value_log::group`]), and index entries point at its members.

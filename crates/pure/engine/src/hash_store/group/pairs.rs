@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A group of nothing but pairs that are stored, the usual one: what becomes of it depends on nothing, so one look at each member
 //! seals it and says where it belongs.
 

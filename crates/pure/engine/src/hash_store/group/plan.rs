@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a group will do, as far as it depends on the index.
 
 use super::super::HashStore;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The memory of the leaves: extents of slots in a few large chunks.
 //!
 //! Large chunks can live in huge pages, which small allocations cannot: translating an address then costs no

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How leaves grow: how many entries and slots they have at each point of their life.
 //!
 //! Moving the entries of a leaf costs as much as entering some of them, so a leaf takes large steps. How large ones the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A leaf of the index: an open-addressed array of buckets whose clusters are in order.
 //!
 //! An entry's home is its mixed key scaled to the buckets, each of which is a whole number of cache lines. Entries stand in

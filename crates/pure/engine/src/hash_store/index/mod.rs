@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The in-memory index of the hash store: key to place in the log.
 //!
 //! Keys are mixed by a bijection, so an entry *is* its key: no second copy, no false hits, no flash read to

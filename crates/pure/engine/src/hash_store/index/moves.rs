@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Entries on their way from one extent to others.
 
 use super::leaf::{Entry, Leaf, Mixed};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A directory of leaves by hash prefix. Leaves grow by small steps and split in two; nothing is ever
 //! rehashed as a whole, so no operation takes long.
 //!

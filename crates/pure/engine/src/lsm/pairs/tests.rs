@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 use super::*;
 
 fn inside(key: &[u8], version: u64, value: &[u8]) -> (Entry, Vec<u8>) {

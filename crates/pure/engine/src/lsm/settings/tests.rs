@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 use super::*;
 
 const GEOMETRY: Geometry = Geometry { page_bytes: 4096, oob_bytes: 64, segment_pages: 256, segments: 64 };

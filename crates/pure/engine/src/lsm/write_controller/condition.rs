@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whether writes go on, and why not: the first of the rules that holds (`GetWriteStallConditionAndCause`).
 
 use crate::lsm::LsmConfig;

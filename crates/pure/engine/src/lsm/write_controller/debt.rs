@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Bytes that compactions owe (`VersionStorageInfo::EstimateCompactionBytesNeeded`).
 
 /// What compactions read until no level has more than it should, by the bytes of each level. `level0_is_due`: level 0 is to be merged into

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! RocksDB's write controller, for one column family: whether writes go on, at which rate, or not at all.
 //!
 //! It is asked anew at each switch of memtables and whenever the tables change: then alone, since a debt that stays as it was counts as

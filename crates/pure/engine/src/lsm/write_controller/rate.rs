@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The rate of delayed writes (`SetupDelay`).
 
 /// Nothing makes it lower (line 877).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 use super::*;
 use crate::lsm::LsmConfig;
 use WriteStallCause::{L0FileCountLimit, MemtableLimit, PendingCompactionBytes};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Doing what a plan says, once it is in the log.
 
 use super::super::Store;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a group finds before anything is done, and whether there is room for what it stores.
 
 use super::super::Store;

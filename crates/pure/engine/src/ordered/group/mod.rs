@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups: many operations in one call, one record of the value log, one version.
 //!
 //! The payload is the record, as the hash store has it ([`saker_value_log::group`]): entries point at its members, recovery

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Memtables on their way into the structure, and whether writes may go on.
 
 use super::Configured;

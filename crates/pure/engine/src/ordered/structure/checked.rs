@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whether the structure agrees with itself.
 
 use super::Configured;

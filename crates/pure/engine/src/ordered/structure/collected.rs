@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What collections of the value log ask.
 
 use super::Configured;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a store over a value log leaves to the structure that keeps its entries in order: the levels of an LSM tree, or a
 //! copy-on-write tree.
 //!

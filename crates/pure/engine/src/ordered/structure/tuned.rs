@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings by name, and those that change while the store is open.
 
 use super::Configured;

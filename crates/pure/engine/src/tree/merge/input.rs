@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a level's nodes are visited for: updates or changes of the level below, nodes to be moved, and neighbours that small
 //! nodes are joined with.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The new root takes the old one's place.
 
 use super::Job;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Merging a buffer into the tree: level by level from the leaves up, each node written elsewhere. A level is done when all its
 //! pages are on the medium, those whose program failed written once more; only then does the level above refer to them.
 

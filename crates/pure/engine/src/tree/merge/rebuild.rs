@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Making nodes: what was in one, with what changes in it, alone or joined with its neighbours.
 
 use super::{Change, Job, Open, Out};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Nodes on their way to the medium.
 
 use super::{Job, Out};

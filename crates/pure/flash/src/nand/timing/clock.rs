@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The NAND model: LUNs and the channels they share.
 
 use super::{Job, NandModel, Work};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The four-parameter model: two shared pipes, then a latency.
 
 use super::{FourParameter, Job, Work};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Parts of pages that reads of operations have brought, the least recently used of which go: RocksDB's block cache
 //! (facebook/rocksdb, `include/rocksdb/cache.h`), for blocks as they are on the device. As there, merges and collections fill it not
 //! (`fill_cache` of their reads is false).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Erases on a device whose write cache a power cut takes.
 //!
 //! A deallocation must not outlive what made it right: the copies of what was needed there, or the checkpoint that does not need it. So

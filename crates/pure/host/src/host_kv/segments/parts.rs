@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Bringing pages, or the parts of them that are looked at: from the write buffer, from the block cache, or by reads.
 
 use super::super::held::{Parts, Reading};

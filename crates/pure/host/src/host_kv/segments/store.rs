@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The same blocks as engines see them.
 
 use super::erases::Erase;

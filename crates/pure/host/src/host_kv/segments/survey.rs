@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What is on a block namespace when it is opened.
 #![cfg_attr(
     not(test),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every contradiction that is planted in a queue is found.
 
 use saker_link::{BarBuffer, DeviceCq, DeviceSq, DmaSpace, Doorbells, HostQueuePair, Sqe};

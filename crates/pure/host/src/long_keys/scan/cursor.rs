@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A scan that goes on a batch at a time, with other calls in between.
 
 use saker_long_keys::{KeyDigest, MARK};

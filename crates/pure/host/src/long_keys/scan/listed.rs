@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Batches of devices without iterators: every key is listed, and the value of those that are wanted is read.
 
 use std::collections::VecDeque;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Batches of devices that have iterators.
 
 use saker_long_keys::envelope::{Directory, EnvelopeError, check_digests};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Many keys at once: what is not known here is asked for in groups, one command for many keys.
 
 use super::super::hub::{Cover, Refusal};

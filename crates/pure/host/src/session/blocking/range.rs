@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scanning in the order of keys: what is buffered, merged with a snapshot of a device that takes them.
 //!
 //! First the keys of all writes that have not come to their end are copied, then the device opens an iterator. A pair that is

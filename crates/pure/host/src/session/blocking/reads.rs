@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Reading: from what is buffered, else from the device.
 
 use std::collections::VecDeque;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scanning: what is buffered and what the device lists, together.
 //!
 //! First the keys of all writes that have not come to their end are copied, then the device's pages are read, then values

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where the newest value of a key is: in the read cache, in a container, or in the device.
 
 use saker_nvme::Key;

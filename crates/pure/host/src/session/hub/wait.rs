@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What callers come back for: syncs, durable writes, answers, flushes.
 
 use saker_nvme::Key;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whether what a lane remembers agrees with itself.
 
 use std::collections::BTreeSet;

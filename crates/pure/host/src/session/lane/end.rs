@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From completions to writes that have come to their end.
 
 use std::num::NonZeroU32;

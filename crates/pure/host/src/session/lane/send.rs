@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From closed containers to commands.
 
 use saker_nvme::Key;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whole pages by PRPs, the rest in the fields of commands ahead of the store.
 
 use super::{Carrier, commands};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! In the submission queue behind the command, 64 bytes an entry.
 
 use super::{Carrier, commands};

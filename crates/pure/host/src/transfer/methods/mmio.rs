@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! By stores through the BAR and a commit command.
 
 use super::{Carrier, commands};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The methods, one file each: its name, which values it carries, what it puts on the link, and its commands.
 //!
 //! Whatever knows of all methods (options, policies, calibrations, experiments) goes through [`Method::ALL`]. Who decodes

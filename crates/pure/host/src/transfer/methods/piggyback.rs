@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! In the fields of commands: 35 bytes in the store, 56 in each transfer command behind it.
 
 use super::{Carrier, commands};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whole pages, named by PRPs.
 
 use super::{Carrier, commands};

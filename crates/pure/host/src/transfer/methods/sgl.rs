@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The exact bytes, named by one SGL data block in the entry.
 
 use super::{Carrier, commands};

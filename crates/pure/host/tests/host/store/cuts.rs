@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Power goes at any event of a history, while the store is opened again, and while it goes on.
 
 use super::disk::{Disk, Loss};

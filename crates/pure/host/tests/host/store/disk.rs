@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A block device in memory: what a power cut leaves of it is as much as NVMe promises, and no more.
 //!
 //! - Commands that are on their way are carried out in any order. What is carried out has completed.

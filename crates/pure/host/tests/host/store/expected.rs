@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What may be found after power went: per key what the last Flush covered, or any later write. A group is there as a whole or not
 //! at all.
 

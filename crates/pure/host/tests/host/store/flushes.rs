@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! When HostKV flushes its device for itself, and what becomes of a Flush that fails.
 
 use super::disk::{Disk, Loss};

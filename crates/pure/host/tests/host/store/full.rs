@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A full store refuses, reads and deletes go on, deletes give room back, and it is opened again as it was.
 
 use super::expected::{Expected, KeyNumber};

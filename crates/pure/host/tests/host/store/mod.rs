@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! HostKV over a block device that is cut, full, or looked at while it is written.
 
 mod cuts;

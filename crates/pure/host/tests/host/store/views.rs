@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Snapshots and scans of a store that is written, merged and collected meanwhile.
 
 use super::expected::{Expected, KeyNumber};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! DH-HMAC-CHAP_Challenge: the controller's choice and its challenge.
 
 use super::reader::{Reader, begin};

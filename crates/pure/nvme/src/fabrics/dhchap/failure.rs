@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! AUTH_Failure1, the controller's, and AUTH_Failure2, the host's.
 
 use super::auth_type;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The messages of DH-HMAC-CHAP (Base 2.0, section 8.13.5; fields as in torvalds/linux, include/linux/nvme.h,
 //! `nvmf_auth_dhchap_*`). They travel as data of Authentication Send and Authentication Receive.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! AUTH_Negotiate: what the host can do.
 
 use super::reader::{Reader, begin};

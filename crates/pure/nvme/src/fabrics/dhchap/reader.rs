@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Fields of a message, one behind the other.
 
 use super::Explanation;

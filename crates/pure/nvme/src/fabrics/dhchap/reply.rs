@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! DH-HMAC-CHAP_Reply: the host's response, and its own challenge if the controller is to authenticate as well.
 
 use super::reader::{Reader, begin};

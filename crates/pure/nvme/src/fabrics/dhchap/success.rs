@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! DH-HMAC-CHAP_Success1, the controller's, and DH-HMAC-CHAP_Success2, the host's.
 
 use super::reader::{Reader, begin};

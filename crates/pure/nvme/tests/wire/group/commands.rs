@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The entries that carry groups.
 
 use saker_nvme::group::{Form, GroupCommand, Op};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Mutated payloads: the parsers neither panic nor accept what is not a payload, and every payload has one spelling.
 //!
 //! Inputs are bred from `corpus.txt`: what shows something new (another error, more entries before it) joins them for the

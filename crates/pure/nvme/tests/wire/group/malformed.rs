@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Each way in which a payload can be wrong, its place and its status.
 
 use saker_nvme::Status;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups: the figure's bytes, round trips, and payloads nobody should have sent.
 
 mod commands;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The layout of HotStorage'19, Figure 1 and footnote 1.
 
 use super::{pack, unpack};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions: their entries, payloads, results, and what is refused.
 
 use saker_nvme::group::{

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The vector of addresses: its bytes, and each way in which it can be wrong.
 
 use saker_nvme::group::{Malformed, PairAddress, Reason, parse_vector, write_vector};

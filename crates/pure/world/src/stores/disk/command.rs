@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What is on its way, and how it ended.
 
 use super::scan::no_iterator;

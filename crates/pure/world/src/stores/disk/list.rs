@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Keys in the device's own order, page by page, and their values one by one if they are asked for.
 
 use saker_host::{Done, KvQueue, SubmitError};

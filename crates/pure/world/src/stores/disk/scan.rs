@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scans of a device: some commands one after the other, which together are one operation. Under a snapshot they are Iterator
 //! Next with a key to go to; otherwise Iterator Open comes before them, and Close behind.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How operations become commands, and so which of them there are.
 
 use crate::stores::GroupLimits;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Operations of several commands, one after the other.
 
 use super::list::Listing;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! DiskKV with SAKER's host layer in virtual time: lanes are sessions, which gather their writes in containers (SYSTOR'25,
 //! section 3.3).
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A scan through a session, step by step: what is buffered, merged with an iterator of the device.
 //!
 //! First the keys of all writes that have not come to their end are copied, then the device opens an iterator. A pair that is

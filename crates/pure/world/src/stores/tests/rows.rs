@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Rows of keys, each written by batches: what is done until the power ends, and what must be there afterwards.
 
 use super::{KEYS, ROWS, TURNS_MAX, batch, key};

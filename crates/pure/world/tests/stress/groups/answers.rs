@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What groups answer, in every timing and with and without an identification.
 
 use super::{Entry, end, pack, results, roomy};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups in flight when power is cut or the process is killed: every operation that was reported counts, and what was not
 //! reported is there wholly or not at all; over an engine whose groups are records the same for all operations of a group.
 

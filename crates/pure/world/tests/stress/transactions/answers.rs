@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions against a model, with keys of any length, Format and Flush between.
 
 use super::{DELETE, ENGINES, Entry, RETRIEVE, STORE, transact};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A bank: transfers that compete for accounts, several in flight at once, on a device that is cut at its events. The sum of all
 //! accounts is the same whenever anybody looks, and what was acknowledged counts.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Histories of eight clients whose transactions are in flight together, with failing programs and cuts: they are strictly serializable.
 //! A client that breaks the rules is found out, so the judge works on histories of this kind.
 

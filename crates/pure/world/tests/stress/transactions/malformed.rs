@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions that must be refused: their status, where DW0 points, and that nothing has changed.
 
 use super::{DELETE, ENGINES, Entry, RETRIEVE, STORE, VERSIONS, pack, transact};

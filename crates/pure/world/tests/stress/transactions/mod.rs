@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions on the joined host and device: what they answer, what malformed ones leave, and what a cut leaves of those that
 //! compete.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! All policies and our own, also where large values are rare among small ones.
 
 use super::path::Path;

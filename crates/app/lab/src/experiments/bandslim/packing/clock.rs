@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Times of stores that go one after the other: the transfer as the device takes it without NAND, and waiting while every entry of
 //! the page buffer is full or being programmed.
 

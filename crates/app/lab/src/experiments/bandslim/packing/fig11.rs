@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! All Packing by value size, with and without piggybacking (section 4.3, Fig. 11).
 
 use super::index::bytes_per_pair;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Packing policies with adaptive transfer (section 4.3, Fig. 12).
 
 use super::path::Path;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! NAND page writes and amplification of page-unit packing (section 2.4, Fig. 4).
 
 use super::clock::Times;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the index costs: pages of sorted tables for each pair, from the LSM store itself.
 
 use saker_engine::{Condition, Context, Engine, Job, LsmConfig, LsmStore};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Packing in the NAND page buffer: sections 2.4 and 4.3. Section 4.3's workloads go the path of the engine `lsm` in virtual time;
 //! pages and copies are judged by an oracle of records, and told beside those of bare values, which section 3.3 places. Section
 //! 2.4 is about values alone: it is counted without an engine, by a model of one store after another.

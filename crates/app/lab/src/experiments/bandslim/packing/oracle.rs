@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Pages and copies of each policy, counted another way than the policies work: from lists of what is taken.
 
 /// Bytes of a NAND page, of a memory page.

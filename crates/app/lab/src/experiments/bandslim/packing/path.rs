@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The path of the engine: stores by commands, one after the other, into the LSM store of a device in virtual time, whose policy
 //! says where values go in the value log.
 //!

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Pages and copies of each policy on the engine's path, counted another way than the engine works: from lists of what is taken.
 //! A record is a head and a value, is padded to 8 bytes and does not leave its segment.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Value sizes, and how they arrive.
 
 use crate::error::LabError;

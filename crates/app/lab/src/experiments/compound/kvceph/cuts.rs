@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Power is cut at events of the device while transactions are carried out: what is found is before or behind a transaction, or it is torn.
 
 use super::super::key;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What KVCeph's driver does with the operations of a transaction (section 3.2): it collects them, and then sends each as a command
 //! of its own. Two more drivers keep transactions whole: one logs all of it under a designated key first, one leaves it to the device.
 

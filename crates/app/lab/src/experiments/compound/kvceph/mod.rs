@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions of KVCeph as bare commands, behind a log, and as transactions of the device (Figure 3): what they take, and what a
 //! cut leaves of them.
 

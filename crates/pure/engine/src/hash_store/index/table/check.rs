@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whether a table agrees with itself: counts with entries, entries with where they are searched, leaves with the arena.
 
 use super::{Entry, Extent, Leaf, Mixed, Table, growth};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Operations that not every device takes, or that take several commands: batches, scans, lists, snapshots.
 
 use super::{DiskLane, Unsent};
