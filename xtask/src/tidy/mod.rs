@@ -3,6 +3,7 @@
 
 mod attributes;
 mod config;
+mod conflicts;
 mod crate_root;
 mod doors;
 mod examples;
@@ -30,8 +31,9 @@ use untested::Untested;
 /// A rule reads one text file.
 type Rule = fn(&Source, &Config) -> Vec<Finding>;
 
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 10] = [
     attributes::check,
+    conflicts::check,
     crate_root::check,
     doors::check,
     lengths::check,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A batch of writes, after RocksDB's WriteBatch: put together anywhere, written at once.
 
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Slot;
 use saker_long_keys::is_enveloped;
@@ -34,6 +34,8 @@ pub struct WriteBatch {
     starts: Vec<usize>,
     /// Entries by their keys, as places in `starts`.
     index: HashTable<u32>,
+    /// Nobody can choose keys that collide, and nothing but time depends on it: the table is never gone through.
+    hasher: RandomState,
     /// Bytes of entries that were replaced.
     dead_bytes: usize,
     keys: Keys,
@@ -69,6 +71,7 @@ impl Default for WriteBatch {
             form: Form::All(Op::Store),
             starts: Vec::new(),
             index: HashTable::new(),
+            hasher: RandomState::default(),
             dead_bytes: 0,
             keys: Keys::NONE,
             is_atomic: false,
@@ -206,15 +209,15 @@ impl WriteBatch {
         (key, is_store.then(|| counted(&self.payload, behind)))
     }
 
-    /// Room at the end for a write, which is counted as the payload's last.
+    /// Adds a write at the end, in place of an earlier one of its key.
     #[inline]
     fn add(&mut self, key: &[u8], value: Option<&[u8]>) {
         self.keys.add(key);
         let start = self.append(key, value);
-        let hash = hash(key);
         let (payload, starts, lead) = (&self.payload, &mut self.starts, self.form.lead_bytes());
         let key_of = |n: &u32| counted(payload, starts[*n as usize] + lead);
-        match self.index.entry(hash, |n| key_of(n) == key, |n| self::hash(key_of(n))) {
+        let hash = |key: &[u8]| self.hasher.hash_one(key);
+        match self.index.entry(hash(key), |n| key_of(n) == key, |n| hash(key_of(n))) {
             Slot::Vacant(slot) => {
                 slot.insert(starts.len() as u32);
                 starts.push(start);
@@ -228,7 +231,7 @@ impl WriteBatch {
         self.payload[..COUNT_BYTES].copy_from_slice(&count.to_le_bytes());
     }
 
-    /// Where the entry begins.
+    /// Writes the entry; returns where it begins.
     fn append(&mut self, key: &[u8], value: Option<&[u8]>) -> usize {
         let start = self.payload.len();
         if self.form == Form::Mixed {
@@ -250,7 +253,7 @@ impl WriteBatch {
         }
     }
 
-    /// What counts, in the form given, without gaps.
+    /// Packs what counts anew, in the form given, without what was replaced.
     #[cold]
     fn repack(&mut self, form: Form) {
         let empty = Self { form, is_atomic: self.is_atomic, ..Self::default() };
@@ -259,10 +262,6 @@ impl WriteBatch {
             self.add(key, value);
         }
     }
-}
-
-fn hash(key: &[u8]) -> u64 {
-    FixedState::default().hash_one(key)
 }
 
 fn op_of(value: Option<&[u8]>) -> Op {
