@@ -290,6 +290,7 @@ fn who_begins_to_ask_has_a_round_and_the_others_have_the_next_one() {
         let rounds: [Vec<u32>; 3] = std::array::from_fn(|_| round(&mut traffic));
         let at = rounds.iter().position(|items| items.contains(&1)).unwrap();
         assert!(at <= 1, "it waits for one long command at most: {rounds:?}");
+        assert_eq!(rounds[at], [1], "its answer waits for no other command's");
         long += rounds.iter().flatten().filter(|item| **item == 0).count();
     }
     assert!(long >= 20, "the greedy one goes on: {long}");
