@@ -140,7 +140,7 @@ impl BlockSegments {
             written: vec![0; segments as usize],
             pages: HeldPages::new(page_bytes as usize, part_bytes as usize),
             looked: RefCell::default(),
-            cache: BlockCache::default(),
+            cache: BlockCache::new(0),
             on_way: BTreeMap::new(),
             programmed: BTreeMap::new(),
             backlog: VecDeque::new(),

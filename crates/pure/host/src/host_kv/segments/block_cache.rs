@@ -4,19 +4,12 @@
 //! (`fill_cache` of their reads is false).
 
 use super::super::held::Parts;
+use lru::LruCache;
 use saker_segment_store::PageAddr;
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 /// A part of a page.
 type At = (PageAddr, u32);
-
-#[derive(Debug)]
-struct Kept {
-    bytes: Vec<u8>,
-    /// When it was used last.
-    used: u64,
-}
 
 /// Counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,21 +20,19 @@ pub struct BlockCacheStats {
     pub misses: u64,
 }
 
-/// The cache.
-#[derive(Debug, Default)]
+/// The cache: the library's list and table, our count of bytes.
+#[derive(Debug)]
 pub(super) struct BlockCache {
     bytes_max: u64,
     bytes: u64,
-    kept: BTreeMap<At, Kept>,
-    by_use: BTreeMap<u64, At>,
-    uses: u64,
+    kept: LruCache<At, Vec<u8>>,
     pub stats: BlockCacheStats,
 }
 
 impl BlockCache {
     /// Room for so many bytes of parts; 0: it keeps nothing.
     pub fn new(bytes_max: u64) -> Self {
-        Self { bytes_max, ..Self::default() }
+        Self { bytes_max, bytes: 0, kept: LruCache::unbounded(), stats: BlockCacheStats::default() }
     }
 
     /// Whether it keeps anything at all.
@@ -57,16 +48,10 @@ impl BlockCache {
 
     /// A part, if it is there. It is used.
     pub fn get(&mut self, at: At) -> Option<&[u8]> {
-        let Some(kept) = self.kept.get_mut(&at) else {
-            self.stats.misses += 1;
-            return None;
-        };
-        self.stats.hits += 1;
-        self.uses += 1;
-        self.by_use.remove(&kept.used);
-        kept.used = self.uses;
-        self.by_use.insert(self.uses, at);
-        Some(&kept.bytes)
+        let found = self.kept.get(&at);
+        let counted = if found.is_some() { &mut self.stats.hits } else { &mut self.stats.misses };
+        *counted += 1;
+        found.map(Vec::as_slice)
     }
 
     /// A part was read. What was used longest ago goes.
@@ -75,20 +60,17 @@ impl BlockCache {
             return;
         }
         self.remove(at);
-        self.uses += 1;
         self.bytes += bytes.len() as u64;
-        self.kept.insert(at, Kept { bytes: bytes.to_vec(), used: self.uses });
-        self.by_use.insert(self.uses, at);
+        self.kept.push(at, bytes.to_vec());
         while self.bytes > self.bytes_max {
-            let Some((_, oldest)) = self.by_use.first_key_value() else { break };
-            self.remove(*oldest);
+            let Some((_, oldest)) = self.kept.pop_lru() else { break };
+            self.bytes -= oldest.len() as u64;
         }
     }
 
     fn remove(&mut self, at: At) {
-        if let Some(gone) = self.kept.remove(&at) {
-            self.by_use.remove(&gone.used);
-            self.bytes -= gone.bytes.len() as u64;
+        if let Some(gone) = self.kept.pop(&at) {
+            self.bytes -= gone.len() as u64;
         }
     }
 
@@ -97,9 +79,9 @@ impl BlockCache {
         if self.kept.is_empty() {
             return;
         }
-        let range = (*pages.start(), 0)..=(*pages.end(), Parts::MAX);
-        let gone: Vec<At> = self.kept.range(range).map(|(at, _)| *at).collect();
-        gone.into_iter().for_each(|at| self.remove(at));
+        for page in pages.start().0..=pages.end().0 {
+            (0..Parts::MAX).for_each(|part| self.remove((PageAddr(page), part)));
+        }
     }
 }
 
