@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Batches and groups through the door for applications.
 
-use saker::{EngineKind, Kv, Values};
+use crate::support::batches::of_every_shape;
+use saker::{EngineKind, Kv};
 use saker_host::group::{Form, Op};
 use saker_host::{HostError, KvError, WriteBatch};
 use saker_nvme::Key;
@@ -161,62 +162,18 @@ fn a_batch_for_which_there_is_no_room_is_answered() {
     }
 }
 
-type Model = BTreeMap<Vec<u8>, Vec<u8>>;
-
-/// Keys of the device's own length, long ones, and one that the host keeps for itself on the device.
-fn mixed_keys() -> Vec<Vec<u8>> {
-    let mut marked = vec![0; 16];
-    marked[..2].copy_from_slice(&[0xFF, 0x4B]);
-    (0..70).map(|n| vec![n; 16]).chain((0..70).map(long)).chain([marked]).collect()
-}
-
-/// Puts of two thirds of the keys; in later rounds deletes, too, and writes that replace others.
-fn batch_of(round: u8, keys: &[Vec<u8>], model: &mut Model) -> WriteBatch {
-    let mut batch = WriteBatch::new();
-    for (n, key) in keys.iter().enumerate().filter(|(n, _)| (n + usize::from(round)) % 3 > 0) {
-        let value = vec![round; if n == 50 && round == 4 { 70_000 } else { n + 1 }];
-        batch.put(key, &value);
-        model.insert(key.clone(), value);
-        if round > 2 && n % 5 == 0 {
-            batch.delete(key);
-            model.remove(key);
-        }
-        if round > 3 && n % 10 == 0 {
-            batch.put(key, b"again");
-            model.insert(key.clone(), b"again".to_vec());
-        }
-    }
-    batch
-}
-
 /// Batches that are sent as they are packed, and such that are not, are read back on every engine, one by one and many at once.
 #[test]
 fn batches_of_every_shape_are_written() {
-    let keys = mixed_keys();
-    for (engine, more) in
-        EngineKind::ALL.iter().flat_map(|e| ["", "&cache=64KiB", "&threads=1"].map(|m| (e.name(), m)))
-    {
-        let mut kv = open(&format!("&engine={engine}{more}"));
-        let (mut model, mut values) = (Model::new(), Values::default());
-        for round in 0..6_u8 {
-            // The first rounds have the device's own keys alone: one command, as it was packed.
-            let keys = if round < 2 { &keys[..70] } else { &keys[..] };
-            let what = format!("{engine}{more}, round {round}");
-            let groups = kv.group_stats().groups;
-            kv.write(&batch_of(round, keys, &mut model)).expect("room");
-            assert!(round > 1 || kv.group_stats().groups == groups + 1, "{what}: {:?}", kv.group_stats());
-            let lent: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-            kv.multi_get_into(&lent, &mut values).expect("reads");
-            let expected: Vec<_> = lent.iter().map(|key| model.get(*key).map(Vec::as_slice)).collect();
-            assert!(values.iter().eq(expected.iter().copied()), "{what}");
-            assert_eq!(
-                kv.multi_get(&lent).expect("reads").iter().map(Option::as_deref).collect::<Vec<_>>(),
-                expected
-            );
-            for (key, value) in lent.iter().zip(expected) {
-                assert_eq!(kv.get(key).expect("reads").as_deref(), value, "{what}, key {key:?}");
-            }
+    let folder = tempfile::tempdir().expect("a folder");
+    for engine in EngineKind::ALL {
+        for more in ["", "&cache=64KiB", "&threads=1"] {
+            of_every_shape(&format!("mem:?size=512MiB&engine={}{more}", engine.name()));
         }
-        kv.close().expect("closes");
+        let path = folder.path().join(engine.name());
+        saker::ImagePlan { engine: *engine, ..saker::ImagePlan::kv(64 << 20, "tiny", 1) }
+            .create(&path)
+            .expect("an image");
+        of_every_shape(&format!("file:{}", path.display()));
     }
 }

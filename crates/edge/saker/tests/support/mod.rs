@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What several rooms of this program need.
 
+pub mod batches;
 pub mod formats;
 pub mod held_back;
 mod pairs;

@@ -60,3 +60,13 @@ fn hosts_do_not_take_each_others_results() {
     hosts.into_iter().for_each(|host| host.join().expect("a host fails"));
     server.stop().expect("stopped");
 }
+
+/// As on a device of this process, on every engine.
+#[test]
+fn batches_of_every_shape_are_written() {
+    for engine in saker::EngineKind::ALL {
+        let server = serve(&format!("mem:?size=64MiB&profile=tiny&engine={}", engine.name()));
+        crate::loopback::batches::of_every_shape(&url(&server, ""));
+        server.stop().expect("stopped");
+    }
+}

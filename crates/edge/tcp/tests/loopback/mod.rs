@@ -3,6 +3,8 @@
 
 mod authentication;
 mod backup;
+#[path = "../../../saker/tests/support/batches.rs"]
+mod batches;
 mod blocks;
 mod capacity;
 mod commands;
