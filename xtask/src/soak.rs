@@ -145,7 +145,13 @@ mod tests {
     fn outcome(name: &str, passed: u64, failures: &[&str]) -> Outcome {
         let failures: Vec<_> = failures.iter().map(|failure| (*failure).to_owned()).collect();
         let tally = steps::Tally { passed, failed: failures.len() as u64, ignored: 0 };
-        Outcome { name: name.to_owned(), elapsed: std::time::Duration::from_millis(1500), tally, failures }
+        Outcome {
+            name: name.to_owned(),
+            elapsed: std::time::Duration::from_millis(1500),
+            processor: std::time::Duration::ZERO,
+            tally,
+            failures,
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! The steps of a run, in one table: cheap ones first, so that a slip shows early.
 
 pub mod bindings;
+mod children;
 mod report;
 mod rooms;
 mod runner;
@@ -99,7 +100,11 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
     let rocksdb = ["--manifest-path", "bench/rocksdb/Cargo.toml", "--no-default-features", "--locked"];
     steps.push(cargo("check rocksdb", &[&["check"][..], &rocksdb].concat(), &[]));
     match tier {
-        Tier::Check => steps.push(tests("tests", &["--lib", "--bins", "--tests"], profile)),
+        Tier::Check => {
+            // Two steps, so that the report tells what building takes and what running.
+            steps.push(tests("build", &["--lib", "--bins", "--tests", "--no-run"], profile));
+            steps.push(tests("tests", &["--lib", "--bins", "--tests"], profile));
+        }
         Tier::Soak => steps.extend(tests_by_name(workspace, profile)),
     }
     steps.push(tests("doc tests", &["--doc"], profile));

@@ -11,6 +11,8 @@ pub struct Outcome {
     pub name: String,
     /// Wall time, building included.
     pub elapsed: Duration,
+    /// Processor time of the programs that it started, user and system, building included.
+    pub processor: Duration,
     /// Its tests.
     pub tally: Tally,
     /// What failed, one line each; empty when the step passed.
@@ -65,19 +67,17 @@ impl Report {
         format!("{} passed, {} failed", self.tally().passed, self.failed())
     }
 
-    /// Prints the steps' times, all failures and the last line.
+    /// Prints the steps' times (by the clock, of processors), all failures and the last line.
     pub fn print(&self) {
-        println!("\n== summary ==");
+        println!("\n== summary: by the clock, of processors ==");
         for outcome in &self.outcomes {
-            let (seconds, tests) =
-                (outcome.elapsed.as_secs_f64(), outcome.tally.passed + outcome.tally.failed);
-            let skipped = outcome.skipped();
-            println!(
-                "{seconds:>8.1} s  {:<6}  {tests:>5} tests  {}{skipped}",
-                outcome.verdict(),
-                outcome.name
-            );
+            let (seconds, processor) = (outcome.elapsed.as_secs_f64(), outcome.processor.as_secs_f64());
+            let (verdict, name, skipped) = (outcome.verdict(), &outcome.name, outcome.skipped());
+            let tests = outcome.tally.passed + outcome.tally.failed;
+            println!("{seconds:>8.1} s {processor:>8.1} s  {verdict:<6}  {tests:>5} tests  {name}{skipped}");
         }
+        let processor: Duration = self.outcomes.iter().map(|outcome| outcome.processor).sum();
+        println!("{:>19.1} s  of processors in all", processor.as_secs_f64());
         for outcome in &self.outcomes {
             outcome.failures.iter().for_each(|failure| println!("FAILED {}: {failure}", outcome.name));
         }
@@ -94,6 +94,7 @@ pub mod tests {
         let outcome = |&(name, passed, failed, failures): &(&str, u64, u64, &[&str])| Outcome {
             name: name.to_owned(),
             elapsed: Duration::from_millis(1500),
+            processor: Duration::from_millis(2500),
             tally: Tally { passed, failed, ignored: 0 },
             failures: failures.iter().map(|&failure| failure.to_owned()).collect(),
         };

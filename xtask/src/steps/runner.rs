@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use super::children;
 use super::report::{Outcome, Report};
 use super::tally::{self, Tally};
 use super::{Action, Step, Tier};
@@ -21,7 +22,7 @@ pub fn run_all(workspace: &Workspace, tier: Tier, steps: &[Step]) -> Report {
 /// Runs one step.
 pub fn run(workspace: &Workspace, tier: Tier, step: &Step) -> Outcome {
     println!("\n== {} ==", step.name);
-    let start = Instant::now();
+    let (start, before) = (Instant::now(), children::processor_time());
     let (tally, failures) = match &step.action {
         Action::Rule(rule) => (Tally::default(), apply(rule(workspace))),
         Action::Cargo { args, env } => {
@@ -36,8 +37,14 @@ pub fn run(workspace: &Workspace, tier: Tier, step: &Step) -> Outcome {
             perform(&mut command, workspace, tier)
         }
     };
-    println!("== {}: {:.1} s ==", step.name, start.elapsed().as_secs_f64());
-    Outcome { name: step.name.clone(), elapsed: start.elapsed(), tally, failures }
+    let (elapsed, processor) = (start.elapsed(), children::processor_time().saturating_sub(before));
+    println!(
+        "== {}: {:.1} s, {:.1} s of processors ==",
+        step.name,
+        elapsed.as_secs_f64(),
+        processor.as_secs_f64()
+    );
+    Outcome { name: step.name.clone(), elapsed, processor, tally, failures }
 }
 
 /// Runs the command of a step.
