@@ -122,6 +122,7 @@ impl<S: Structure> Store<S> {
                 Step::Done(Ok(Background::Worked)) => {
                     self.upkeep.did = Some(kind);
                     self.upkeep.worked();
+                    self.asked_in_vain = 0;
                     self.reveal.rests_since = None;
                     return Step::Done(Background::Worked);
                 }
@@ -133,11 +134,18 @@ impl<S: Structure> Store<S> {
                 }
                 Step::Need(reads) => {
                     self.asked = Some(piece);
+                    self.asked_in_vain = self.asked_in_vain.saturating_add(1);
                     return Step::Need(reads);
                 }
             }
         }
         Step::Done(outcome)
+    }
+
+    /// Whether background work has asked for pages more often than a search of `levels` nodes has to: others send nodes that it looks
+    /// at out of a cache while it waits for the rest. It then asks for those as well, as if they were in none.
+    pub(crate) fn asks_in_vain(&self, levels: u32) -> bool {
+        self.asked_in_vain > levels
     }
 
     /// One of the structure's pieces; the last one is the store's own.

@@ -126,6 +126,8 @@ pub struct Store<S: Configured> {
     pub(crate) structure_live: u64,
     /// The piece of background work that waits for pages.
     asked: Option<u32>,
+    /// How often background work has asked for pages since a piece of it was done.
+    asked_in_vain: u32,
     /// How background work stands, as far as writes must know it.
     pub(crate) upkeep: Upkeep,
     pub(crate) longest: longest::Longest,
@@ -158,6 +160,7 @@ impl<S: Structure> Store<S> {
             reveal: space::Reveal::default(),
             structure_live: 0,
             asked: None,
+            asked_in_vain: 0,
             upkeep: Upkeep::default(),
             longest: longest::Longest::default(),
             kv: StoreStats::default(),

@@ -110,6 +110,9 @@ impl TreeStore {
         if let Some(block) = cached.and_then(|bytes| Block::trusted(bytes, child.birth, level)) {
             w.work(Unit::Probe, 1);
             Trail::note(&mut trail.cached, child.page);
+            if self.asks_in_vain(self.own.tree.height) {
+                Trail::note(&mut trail.read, child.page);
+            }
             return Ok(block);
         }
         match page_of(&self.log, m, child.page) {
@@ -181,12 +184,13 @@ impl TreeStore {
     /// An operation has ended: what it looked at stays in memory, as far as there is room.
     pub(super) fn remember<M: SegmentStore, W: Meter>(&mut self, trail: &Trail, m: &M, w: &mut W) {
         self.own.cache.hits += trail.cached.len() as u64;
-        self.own.cache.misses += trail.read.len() as u64;
+        let missed = || trail.read.iter().filter(|page| !trail.cached.contains(page));
+        self.own.cache.misses += missed().count() as u64;
         if !self.own.cache.is_used() {
             return;
         }
         trail.cached.iter().for_each(|page| self.own.cache.touch(*page));
-        for page in &trail.read {
+        for page in missed() {
             if let Page::Resident { data, .. } = page_of(&self.log, m, *page) {
                 w.work(Unit::CopyByte, data.len() as u64);
                 self.own.cache.insert(*page, data);
