@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The device below: logical blocks, as an NVMe namespace of them.
+
+use std::sync::Arc;
+
+/// A command of the device failed; the text says how.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct DiskError(pub Arc<str>);
+
+impl DiskError {
+    /// With a text.
+    pub fn new(what: impl Into<Arc<str>>) -> Self {
+        Self(what.into())
+    }
+}
+
+/// Logical blocks. A block is written whole or not at all, whatever happens to power; several blocks of one command, and several
+/// commands, have no order before a flush (NVM Command Set 1.0, section 2.1.4: AWUPF of one block).
+pub trait Disk {
+    /// Bytes of a block, a power of two.
+    fn block_bytes(&self) -> u32;
+    /// How many there are.
+    fn blocks(&self) -> u64;
+    /// Reads whole blocks. One that was never written, or was trimmed, reads as zeros.
+    ///
+    /// # Errors
+    /// The device's.
+    fn read(&mut self, first: u64, out: &mut [u8]) -> Result<(), DiskError>;
+    /// Writes whole blocks.
+    ///
+    /// # Errors
+    /// The device's.
+    fn write(&mut self, first: u64, data: &[u8]) -> Result<(), DiskError>;
+    /// What these blocks hold is not needed any more.
+    ///
+    /// # Errors
+    /// The device's.
+    fn trim(&mut self, first: u64, blocks: u64) -> Result<(), DiskError>;
+    /// What was written before survives a power cut when this returns.
+    ///
+    /// # Errors
+    /// The device's.
+    fn flush(&mut self) -> Result<(), DiskError>;
+}

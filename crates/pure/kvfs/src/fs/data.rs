@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What is in files: appending, reading, truncating, syncing.
+//!
+//! Appended bytes gather in a file's tail and go to the device when there are [`WRITE_BYTES`] of them, or when they are synced. Their
+//! blocks are taken when they are appended, so that a full device refuses an append and not a sync.
+//!
+//! The last block of a file may be written again as the file grows: it then begins with the same bytes, so a cut leaves those that were
+//! synced. After a truncation that is not so, and the rest of a cut block goes to another one.
+
+use super::Fs;
+use super::live::Live;
+use super::{FileId, InodeId};
+use crate::disk::Disk;
+use crate::error::FsError;
+use crate::extent::Extent;
+use crate::op::Op;
+
+/// Bytes of a tail that are written at once.
+pub const WRITE_BYTES: usize = 1 << 20;
+/// A file takes blocks ahead of its bytes, as many as it has, and at most so many bytes of them.
+const AHEAD_BYTES_MAX: u64 = 4 << 20;
+
+impl<D: Disk> Fs<D> {
+    fn live(&self, file: FileId) -> Result<(InodeId, &Live), FsError> {
+        let inode = self.inode(file)?;
+        self.live.get(&inode).map(|live| (inode, live)).ok_or(FsError::Closed)
+    }
+
+    fn live_mut(&mut self, inode: InodeId) -> Result<&mut Live, FsError> {
+        self.live.get_mut(&inode).ok_or(FsError::Closed)
+    }
+
+    /// Bytes of a file.
+    ///
+    /// # Errors
+    /// [`FsError::Closed`].
+    pub fn bytes(&self, file: FileId) -> Result<u64, FsError> {
+        Ok(self.live(file)?.1.bytes)
+    }
+
+    /// Appends to a file: all, or nothing.
+    ///
+    /// # Errors
+    /// [`FsError::NoSpace`], the device's.
+    pub fn append(&mut self, file: FileId, data: &[u8], time: u64) -> Result<(), FsError> {
+        self.is_going()?;
+        let inode = self.inode(file)?;
+        self.bring_tail(inode)?;
+        self.reserve(inode, data.len() as u64)?;
+        let live = self.live_mut(inode)?;
+        live.tail.extend_from_slice(data);
+        live.bytes += data.len() as u64;
+        live.time = time;
+        live.is_dirty |= !data.is_empty();
+        if live.tail.len() >= WRITE_BYTES { self.write_out(inode, false) } else { Ok(()) }
+    }
+
+    /// A file's last block comes to the tail, if it is not full.
+    fn bring_tail(&mut self, inode: InodeId) -> Result<(), FsError> {
+        let live = self.live.get(&inode).ok_or(FsError::Closed)?;
+        if live.has_tail {
+            return Ok(());
+        }
+        let (from, to) = (live.tail_at, live.bytes);
+        let mut tail = vec![0; (to - from) as usize];
+        self.read_blocks(inode, from, &mut tail)?;
+        let live = self.live_mut(inode)?;
+        (live.tail, live.has_tail) = (tail, true);
+        Ok(())
+    }
+
+    /// A file has blocks for so many bytes more.
+    fn reserve(&mut self, inode: InodeId, more: u64) -> Result<(), FsError> {
+        let block_bytes = self.block_bytes();
+        let live = self.live.get(&inode).ok_or(FsError::Closed)?;
+        let (has, bytes) = (live.extents.blocks(), live.bytes.saturating_add(more));
+        let needed = bytes.div_ceil(block_bytes).saturating_sub(has);
+        if needed == 0 {
+            return Ok(());
+        }
+        let ahead = has.min(AHEAD_BYTES_MAX / block_bytes);
+        // What is ahead of need must leave room for others.
+        let ahead = if self.space.free_blocks() / 8 > ahead + needed { ahead } else { 0 };
+        self.has_free(needed)?;
+        self.take_blocks(inode, needed.max(ahead))
+    }
+
+    /// So many blocks are free, if records and what files have ahead can make them so.
+    fn has_free(&mut self, blocks: u64) -> Result<(), FsError> {
+        if blocks > self.space.free_blocks() {
+            self.commit()?;
+        }
+        if blocks > self.space.free_blocks() {
+            self.give_back_ahead();
+        }
+        if blocks > self.space.free_blocks() { Err(FsError::NoSpace("no block is free")) } else { Ok(()) }
+    }
+
+    fn take_blocks(&mut self, inode: InodeId, blocks: u64) -> Result<(), FsError> {
+        let live = self.live.get_mut(&inode).ok_or(FsError::Closed)?;
+        let mut left = blocks;
+        while left > 0 {
+            let behind = live.extents.iter().last().map(|run| run.end());
+            let run = self.space.allocate(left, behind).expect("so many blocks are free");
+            left -= run.blocks;
+            live.extents.push(run);
+        }
+        Ok(())
+    }
+
+    /// Blocks that files have ahead of their bytes are free again.
+    fn give_back_ahead(&mut self) {
+        let block_bytes = self.block_bytes();
+        for live in self.live.values_mut() {
+            let needed = live.blocks(block_bytes);
+            live.extents.cut(needed).into_iter().for_each(|run| self.space.give(run));
+        }
+    }
+
+    /// Writes a file's tail to the device, its last block too if `all`.
+    pub(super) fn write_out(&mut self, inode: InodeId, all: bool) -> Result<(), FsError> {
+        let block_bytes = self.block_bytes();
+        let Some(live) = self.live.get_mut(&inode).filter(|live| live.is_dirty) else { return Ok(()) };
+        let full = live.tail.len() as u64 / block_bytes * block_bytes;
+        let bytes = if all { (live.tail.len() as u64).next_multiple_of(block_bytes) } else { full };
+        let kept = live.tail.len();
+        live.tail.resize(kept.max(bytes as usize), 0);
+        let mut done = Ok(());
+        let mut at = 0;
+        while at < bytes && done.is_ok() {
+            let first = (live.tail_at + at) / block_bytes;
+            let run = live.extents.run(first).expect("a tail has blocks");
+            let part = (bytes - at).min(run.blocks * block_bytes);
+            done = self.disk.write(run.start, &live.tail[at as usize..(at + part) as usize]);
+            at += part;
+        }
+        self.is_unflushed = true;
+        live.tail.truncate(kept);
+        // Who fails may try again: the tail is as it was.
+        done?;
+        live.tail.drain(..full as usize);
+        live.tail_at += full;
+        live.is_dirty = !all && !live.tail.is_empty();
+        Ok(())
+    }
+
+    /// Reads from a place in a file on; fewer bytes than asked for only at its end.
+    ///
+    /// # Errors
+    /// The device's, [`FsError::Closed`].
+    pub fn read_at(&mut self, file: FileId, offset: u64, out: &mut [u8]) -> Result<usize, FsError> {
+        let (inode, live) = self.live(file)?;
+        let end = offset.saturating_add(out.len() as u64).min(live.bytes);
+        let bytes = end.saturating_sub(offset) as usize;
+        let out = &mut out[..bytes];
+        // Without its tail a file is all on the device.
+        let on_device =
+            if live.has_tail { live.tail_at.clamp(offset, end.max(offset)) } else { end.max(offset) };
+        let (below, from_tail) = out.split_at_mut((on_device - offset) as usize);
+        if !from_tail.is_empty() {
+            let start = (on_device - live.tail_at) as usize;
+            from_tail.copy_from_slice(&live.tail[start..start + from_tail.len()]);
+        }
+        self.read_blocks(inode, offset, below)?;
+        Ok(bytes)
+    }
+
+    /// Reads bytes that are on the device.
+    fn read_blocks(&mut self, inode: InodeId, offset: u64, out: &mut [u8]) -> Result<(), FsError> {
+        let block_bytes = self.block_bytes();
+        let live = self.live.get(&inode).ok_or(FsError::Closed)?;
+        let mut done = 0;
+        while done < out.len() {
+            let at = offset + done as u64;
+            let run = live.extents.run(at / block_bytes).expect("bytes of a file have blocks");
+            let within = at % block_bytes;
+            let most = (run.blocks * block_bytes - within).min((out.len() - done) as u64) as usize;
+            let part = &mut out[done..done + most];
+            if within == 0 && (most as u64).is_multiple_of(block_bytes) {
+                self.disk.read(run.start, part)?;
+            } else {
+                let blocks = (within + most as u64).div_ceil(block_bytes);
+                let mut whole = vec![0; (blocks * block_bytes) as usize];
+                self.disk.read(run.start, &mut whole)?;
+                part.copy_from_slice(&whole[within as usize..within as usize + most]);
+            }
+            done += most;
+        }
+        Ok(())
+    }
+
+    /// Makes a file shorter, or longer by zeros.
+    ///
+    /// # Errors
+    /// The device's, [`FsError::NoSpace`].
+    pub fn truncate(&mut self, file: FileId, bytes: u64, time: u64) -> Result<(), FsError> {
+        self.is_going()?;
+        let inode = self.inode(file)?;
+        let has = self.live_mut(inode)?.bytes;
+        if bytes >= has {
+            return self.append_zeros(file, bytes - has, time);
+        }
+        self.bring_tail(inode)?;
+        let tail_at = bytes / self.block_bytes() * self.block_bytes();
+        let tail = self.tail_of(inode, tail_at, bytes)?;
+        self.shorten(inode, bytes, time, tail)
+    }
+
+    fn append_zeros(&mut self, file: FileId, bytes: u64, time: u64) -> Result<(), FsError> {
+        let inode = self.inode(file)?;
+        self.reserve(inode, bytes)?;
+        let zeros = vec![0; WRITE_BYTES.min(bytes as usize)];
+        let mut left = bytes;
+        while left > 0 {
+            let part = left.min(zeros.len() as u64);
+            self.append(file, &zeros[..part as usize], time)?;
+            left -= part;
+        }
+        Ok(())
+    }
+
+    /// The bytes of a file's last block if it ends at `to`.
+    fn tail_of(&mut self, inode: InodeId, from: u64, to: u64) -> Result<Vec<u8>, FsError> {
+        let live = self.live_mut(inode)?;
+        if from >= live.tail_at {
+            let start = (from - live.tail_at) as usize;
+            return Ok(live.tail[start..start + (to - from) as usize].to_vec());
+        }
+        let mut tail = vec![0; (to - from) as usize];
+        self.read_blocks(inode, from, &mut tail)?;
+        Ok(tail)
+    }
+
+    fn shorten(&mut self, inode: InodeId, bytes: u64, time: u64, tail: Vec<u8>) -> Result<(), FsError> {
+        let block_bytes = self.block_bytes();
+        let tail_at = bytes / block_bytes * block_bytes;
+        let (whole, blocks) = (tail_at / block_bytes, bytes.div_ceil(block_bytes));
+        let named = self.live_mut(inode)?.same;
+        // A block that records name is not written again with other bytes behind those that stay.
+        let moves = blocks > whole && whole < named;
+        if moves {
+            self.has_free(1)?;
+        }
+        let kept = if moves { whole } else { blocks };
+        let live = self.live_mut(inode)?;
+        let before = live.tail_at;
+        // A full block in the tail may not be on the device yet.
+        let waiting =
+            if tail_at > before { live.tail[..(tail_at - before) as usize].to_vec() } else { Vec::new() };
+        let cut = live.extents.cut(kept);
+        live.same = named.min(whole);
+        (live.bytes, live.time) = (bytes, time);
+        live.tail_at = before.min(tail_at);
+        live.tail = [waiting, tail].concat();
+        live.has_tail = true;
+        live.is_dirty = !live.tail.is_empty();
+        let is_gone = live.is_gone;
+        self.free_cut(cut, named.saturating_sub(kept), is_gone);
+        if moves {
+            self.take_blocks(inode, 1)?;
+        }
+        self.record_truncation(inode, bytes, time)
+    }
+
+    /// Of blocks that a file has lost the first `named` are in records: the operation that takes them out frees them.
+    fn free_cut(&mut self, cut: Vec<Extent>, named: u64, is_gone: bool) {
+        let mut left = named;
+        for mut run in cut {
+            let recorded = run.blocks.min(left);
+            left -= recorded;
+            if recorded > 0 && is_gone {
+                self.space.give_later(Extent { start: run.start, blocks: recorded });
+            }
+            (run.start, run.blocks) = (run.start + recorded, run.blocks - recorded);
+            if run.blocks > 0 {
+                self.space.give(run);
+            }
+        }
+    }
+
+    fn record_truncation(&mut self, inode: InodeId, bytes: u64, time: u64) -> Result<(), FsError> {
+        match self.tree.file(inode) {
+            Some(file) if bytes < file.bytes => self.perform(&Op::Truncate { inode, bytes, time }),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a file has is to be in the next record: its bytes are on the device, flushed.
+    pub(super) fn record_file(&mut self, inode: InodeId) -> Result<(), FsError> {
+        let block_bytes = self.block_bytes();
+        let (Some(live), Some(file)) = (self.live.get(&inode), self.tree.file(inode)) else { return Ok(()) };
+        if !live.is_recorded(file) {
+            let (runs, blocks) = (live.unnamed(block_bytes), live.blocks(block_bytes));
+            let (bytes, time, kept) = (live.bytes, live.time, live.same.min(blocks));
+            self.perform(&Op::Set { inode, bytes, time, kept, runs })?;
+            self.live_mut(inode)?.same = blocks;
+        }
+        self.forget_if_closed(inode);
+        Ok(())
+    }
+
+    fn forget_if_closed(&mut self, inode: InodeId) {
+        let (Some(live), Some(file)) = (self.live.get(&inode), self.tree.file(inode)) else { return };
+        if live.handles == 0 && live.is_recorded(file) {
+            self.give_back(inode);
+            self.live.remove(&inode);
+        }
+    }
+
+    fn give_back(&mut self, inode: InodeId) {
+        let block_bytes = self.block_bytes();
+        let Some(live) = self.live.get_mut(&inode) else { return };
+        let needed = live.blocks(block_bytes);
+        live.extents.cut(needed).into_iter().for_each(|run| self.space.give(run));
+    }
+
+    /// What a file has, and its name, are durable when this returns.
+    ///
+    /// # Errors
+    /// The device's; [`FsError::Stopped`].
+    pub fn sync_file(&mut self, file: FileId) -> Result<(), FsError> {
+        self.is_going()?;
+        let inode = self.inode(file)?;
+        self.write_out(inode, true)?;
+        self.flush_data()?;
+        self.record_file(inode)?;
+        self.commit()
+    }
+
+    /// Sends what was appended to the device, without waiting until it is durable.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn flush_file(&mut self, file: FileId) -> Result<(), FsError> {
+        self.is_going()?;
+        let inode = self.inode(file)?;
+        self.write_out(inode, true)
+    }
+
+    /// Closes a file. What was not synced of it can be read and is durable after the next [`Self::sync`].
+    ///
+    /// # Errors
+    /// The device's: the file is closed all the same.
+    pub fn close(&mut self, file: FileId) -> Result<(), FsError> {
+        let inode = self.handles.remove(&file).ok_or(FsError::Closed)?;
+        let live = self.live_mut(inode)?;
+        live.handles -= 1;
+        if live.handles > 0 {
+            return Ok(());
+        }
+        if live.is_gone {
+            self.drop_live(inode);
+            return Ok(());
+        }
+        let written = self.write_out(inode, true);
+        self.give_back(inode);
+        self.forget_if_closed(inode);
+        written
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A file that is open, or has what no record says yet.
+
+use crate::extent::{Extent, Extents};
+use crate::tree::File;
+
+/// A file as its users see it.
+#[derive(Clone, Debug)]
+pub struct Live {
+    /// Who has it open.
+    pub handles: u32,
+    /// Its length.
+    pub bytes: u64,
+    /// When it was written last.
+    pub time: u64,
+    /// Its blocks, some of them ahead of its bytes.
+    pub extents: Extents,
+    /// So many of them, from the first on, are those that records name.
+    pub same: u64,
+    /// Bytes that are not on the device yet, or only in a block that is not full; they begin a block.
+    pub tail: Vec<u8>,
+    /// Where the tail begins in the file.
+    pub tail_at: u64,
+    /// Whether the tail has bytes that its block on the device has not.
+    pub is_dirty: bool,
+    /// Whether the tail has the last bytes of a file whose last block is not full.
+    pub has_tail: bool,
+    /// Whether its last name is gone.
+    pub is_gone: bool,
+}
+
+impl Live {
+    /// As records say.
+    pub fn of(file: &File, time: u64, block_bytes: u64) -> Self {
+        let tail_at = file.bytes / block_bytes * block_bytes;
+        Self {
+            handles: 0,
+            bytes: file.bytes,
+            time,
+            extents: file.extents.clone(),
+            same: file.extents.blocks(),
+            tail: Vec::new(),
+            tail_at,
+            is_dirty: false,
+            has_tail: tail_at == file.bytes,
+            is_gone: false,
+        }
+    }
+
+    /// Blocks that its bytes need.
+    pub fn blocks(&self, block_bytes: u64) -> u64 {
+        self.bytes.div_ceil(block_bytes)
+    }
+
+    /// The blocks of its bytes behind those that records name.
+    pub fn unnamed(&self, block_bytes: u64) -> Vec<Extent> {
+        let mut left = self.blocks(block_bytes).saturating_sub(self.same);
+        let runs = self.extents.from(self.same).map(|run| {
+            let blocks = run.blocks.min(left);
+            left -= blocks;
+            Extent { start: run.start, blocks }
+        });
+        runs.filter(|run| run.blocks > 0).collect()
+    }
+
+    /// Whether records say the same of it.
+    pub fn is_recorded(&self, file: &File) -> bool {
+        let is_same = self.bytes == file.bytes && self.same == file.extents.blocks();
+        is_same && !self.is_dirty
+    }
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Random histories against the model, with power cut at every event, and again in what follows.
+
+use crate::disk::{Cached, Loss, bytes};
+use crate::model::{Model, shown};
+use saker_kvfs::{FileId, Format, Fs, FsError, check};
+use saker_sim::{Rng, Seed};
+use saker_testing::tier;
+use std::collections::BTreeMap;
+
+/// Blocks of the device: an area of the journal has 16, so that checkpoints are frequent.
+const BLOCKS: u64 = 420;
+/// Names of files and directories: few, so that they meet.
+const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+
+struct Run {
+    fs: Fs<Cached>,
+    model: Model,
+    rng: Rng,
+    open: Vec<(FileId, u64)>,
+    full: u64,
+}
+
+/// What a history comes to: an error of the device ends it.
+type Went = Result<(), FsError>;
+
+impl Run {
+    fn new(disk: Cached, seed: Seed) -> Result<Self, FsError> {
+        let fs = Fs::format(disk, Format { identity: seed.0, area_bytes: Some(1) })?;
+        Ok(Self { fs, model: Model::new(), rng: seed.child("history").rng(), open: Vec::new(), full: 0 })
+    }
+
+    fn path(&mut self) -> String {
+        let name = |rng: &mut Rng| NAMES[rng.below(4) as usize];
+        let depth = self.rng.below(3);
+        (0..=depth).map(|_| name(&mut self.rng)).collect::<Vec<_>>().join("/")
+    }
+
+    /// One that is there, more often than not.
+    fn known(&mut self) -> String {
+        let paths = self.model.paths();
+        if paths.is_empty() || self.rng.below(5) == 0 {
+            return self.path();
+        }
+        paths[self.rng.below(paths.len() as u64) as usize].clone()
+    }
+
+    fn agrees<T>(
+        &mut self,
+        done: Result<T, FsError>,
+        wanted: bool,
+        what: &str,
+    ) -> Result<Option<T>, FsError> {
+        match done {
+            Err(error @ (FsError::Disk(_) | FsError::Stopped(_) | FsError::Damaged(_))) => Err(error),
+            Err(FsError::NoSpace(_)) => panic!("{what}: there is space"),
+            Ok(value) => {
+                assert!(wanted, "{what} is done");
+                Ok(Some(value))
+            }
+            Err(error) => {
+                assert!(!wanted, "{what}: {error}");
+                Ok(None)
+            }
+        }
+    }
+
+    fn step(&mut self) -> Went {
+        match self.rng.below(20) {
+            0..3 => {
+                let path = self.path();
+                let wanted = self.model.create(&path);
+                let file = self.fs.create(&path, 1);
+                if let Some(file) = self.agrees(file, wanted, &format!("create {path}"))? {
+                    self.open.push((file, self.model.file(&path).expect("it was made")));
+                }
+            }
+            3 => {
+                let path = self.path();
+                let wanted = self.model.make_directory(&path);
+                let done = self.fs.make_directory(&path, 1);
+                self.agrees(done, wanted, &format!("make {path}"))?;
+            }
+            4 | 5 => {
+                let (path, directory) = (self.known(), self.rng.below(3) == 0);
+                let wanted = self.model.remove(&path, directory);
+                let done = if directory { self.fs.remove_directory(&path) } else { self.fs.remove(&path) };
+                self.agrees(done, wanted, &format!("remove {path}"))?;
+            }
+            6 | 7 => {
+                let (path, new) = (self.known(), self.path());
+                let wanted = self.model.rename(&path, &new);
+                let done = self.fs.rename(&path, &new);
+                self.agrees(done, wanted, &format!("rename {path} {new}"))?;
+            }
+            8 => {
+                let (path, new) = (self.known(), self.path());
+                let wanted = self.model.link(&path, &new);
+                let done = self.fs.link(&path, &new);
+                self.agrees(done, wanted, &format!("link {path} {new}"))?;
+            }
+            9 => {
+                let path = self.known();
+                let id = self.model.file(&path);
+                let file = self.fs.open(&path);
+                if let Some(file) = self.agrees(file, id.is_some(), &format!("open {path}"))? {
+                    self.open.push((file, id.expect("it is there")));
+                }
+            }
+            19 => {
+                self.model.record_all();
+                self.fs.sync()?;
+                self.model.is_durable();
+            }
+            18 => {
+                self.fs.sync_names()?;
+                self.model.is_durable();
+            }
+            n if !self.open.is_empty() => self.use_file(n)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn use_file(&mut self, n: u64) -> Went {
+        let at = self.rng.below(self.open.len() as u64) as usize;
+        let (file, id) = self.open[at];
+        match n {
+            10..14 => {
+                let data = bytes(&mut self.rng, 1800);
+                match self.fs.append(file, &data, 2) {
+                    Err(FsError::NoSpace(_)) => self.full += 1,
+                    done => {
+                        done?;
+                        self.model.append(id, &data);
+                    }
+                }
+            }
+            14 => {
+                let most = self.model.bytes(id).len() as u64 + 300;
+                let to = self.rng.below(most) as usize;
+                self.model.truncate(id, to);
+                self.fs.truncate(file, to as u64, 3)?;
+            }
+            15 | 16 => {
+                if self.model.paths().iter().any(|path| self.model.file(path) == Some(id)) {
+                    self.model.record(id);
+                }
+                self.fs.sync_file(file)?;
+                self.model.is_durable();
+            }
+            _ => {
+                self.open.swap_remove(at);
+                self.fs.close(file)?;
+            }
+        }
+        let (file, id) = self.open.get(at).copied().unwrap_or((file, id));
+        if self.open.iter().any(|(open, _)| *open == file) {
+            let seen = self.model.bytes(id).to_vec();
+            let from = self.rng.below(seen.len() as u64 + 2);
+            let mut out = vec![0; 700];
+            let read = self.fs.read_at(file, from, &mut out)?;
+            let wanted = seen.get(from as usize..).unwrap_or_default();
+            assert!(out[..read] == wanted[..wanted.len().min(700)], "{from} of {}", seen.len());
+        }
+        Ok(())
+    }
+
+    fn steps(&mut self, steps: u64) -> Went {
+        (0..steps).try_for_each(|_| self.step())
+    }
+}
+
+#[test]
+fn users_see_what_they_did() {
+    for seed in saker_testing::seeds(tier(20, 400)) {
+        let mut run = Run::new(Cached::new(6000), Seed(seed)).expect("makes");
+        for part in 0..30 {
+            run.steps(40).expect("the device works");
+            assert!(shown(&mut run.fs).expect("reads").0 == run.model.seen(), "seed {seed}, part {part}");
+        }
+        assert_eq!(run.full, 0, "seed {seed}");
+        let seen = run.model.seen();
+        let disk = run.fs.unmount().expect("unmounts");
+        let report = check(disk.clone()).expect("is sound");
+        assert_eq!(report.problems, [""; 0], "seed {seed}");
+        let mut fs = Fs::mount(disk).expect("mounts");
+        assert!(shown(&mut fs).expect("reads").0 == seen, "seed {seed}: mounted again");
+        assert!(fs.journal_position().0 > 5, "seed {seed}: checkpoints are made");
+        everything_removed_is_free(fs);
+    }
+}
+
+/// Nothing is lost of the space, whatever was done.
+fn everything_removed_is_free(mut fs: Fs<Cached>) {
+    let (all, _) = shown(&mut fs).expect("reads");
+    for (path, bytes) in all.iter().rev() {
+        let done = if bytes.is_some() { fs.remove(path) } else { fs.remove_directory(path) };
+        done.expect("removes");
+    }
+    fs.sync().expect("syncs");
+    let space = fs.space();
+    assert_eq!(space.free, space.total);
+}
+
+/// A cut at an event leaves one of the states that records had since the last sync. Returns what it left.
+fn cut(seed: Seed, steps: u64, event: u64) -> Option<(Run, Cached)> {
+    let disk = Cached::new(BLOCKS);
+    let mut run = Run::new(disk.clone(), seed).expect("makes");
+    disk.cut_at(disk.events() + event);
+    match run.steps(steps) {
+        Ok(()) => None,
+        Err(FsError::Disk(_) | FsError::Stopped(_)) => Some((run, disk)),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The device after a cut is one of the model's states; the run goes on from it.
+fn recovers(run: &Run, disk: &Cached, what: &str) -> (Fs<Cached>, Model) {
+    let report = check(disk.clone()).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert_eq!(report.problems, [""; 0], "{what}");
+    let mut fs = Fs::mount(disk.clone()).expect("mounts");
+    let (left, links) = shown(&mut fs).expect("reads");
+    let states = &run.model.history[run.model.durable..];
+    assert!(states.contains(&left), "{what}: no state since the last sync is {:?}", left.keys());
+    let mut model = run.model.clone();
+    model.restart(&left, &links);
+    (fs, model)
+}
+
+#[test]
+fn a_cut_at_every_event_leaves_a_prefix() {
+    let mut cuts = 0;
+    for seed in saker_testing::seeds(tier(8, 400)) {
+        for event in 0.. {
+            let Some((run, disk)) = cut(Seed(seed), 300, event) else { break };
+            for (n, loss) in Loss::ALL.into_iter().enumerate() {
+                let what = format!("seed {seed}, event {event}, {loss:?}");
+                let after = disk.after_cut(loss, Seed(seed).index(event));
+                let (fs, model) = recovers(&run, &after, &what);
+                cuts += 1;
+                if (event + n as u64).is_multiple_of(4) {
+                    again(fs, model, after, &what);
+                }
+            }
+        }
+    }
+    assert!(cuts > 2000, "{cuts}");
+}
+
+/// What was recovered is used, and power goes once more.
+fn again(fs: Fs<Cached>, model: Model, disk: Cached, what: &str) {
+    let seed = Seed(what.len() as u64).child(what);
+    let mut run = Run { fs, model, rng: seed.rng(), open: Vec::new(), full: 0 };
+    let mut rng = seed.child("events").rng();
+    disk.cut_at(disk.events() + rng.below(40));
+    if let Err(error) = run.steps(40) {
+        assert!(matches!(error, FsError::Disk(_) | FsError::Stopped(_)), "{what}: {error}");
+    }
+    for loss in Loss::ALL {
+        let after = disk.after_cut(loss, seed);
+        let (mut fs, model) = recovers(&run, &after, &format!("{what}, again, {loss:?}"));
+        assert!(shown(&mut fs).expect("reads").0 == model.seen());
+        everything_removed_is_free(fs);
+    }
+}
+
+/// A file system that is made has been made, or not.
+#[test]
+fn a_cut_while_a_file_system_is_made_leaves_none_or_an_empty_one() {
+    let mut ends: BTreeMap<&str, u64> = BTreeMap::new();
+    for event in 0..BLOCKS + 40 {
+        let disk = Cached::new(BLOCKS);
+        let mut old = Run::new(disk.clone(), Seed(7)).expect("makes");
+        old.steps(80).expect("goes on");
+        let old = old.fs.unmount().expect("unmounts");
+        disk.cut_at(disk.events() + event);
+        let made = Fs::format(old, Format { identity: 8, area_bytes: Some(1) }).is_ok();
+        for loss in Loss::ALL {
+            let mounted = Fs::mount(disk.after_cut(loss, Seed(event)));
+            let end = match mounted {
+                Ok(mut fs) if fs.layout().identity == 8 => {
+                    assert!(shown(&mut fs).expect("reads").0.is_empty());
+                    "new"
+                }
+                Ok(_) => "old",
+                Err(FsError::NoFileSystem) => "none",
+                Err(error) => panic!("event {event}, {loss:?}: {error}"),
+            };
+            assert!(!made || end == "new", "event {event}: {end}");
+            *ends.entry(end).or_default() += 1;
+        }
+    }
+    assert!(["new", "old", "none"].iter().all(|end| ends.get(end) > Some(&0)), "{ends:?}");
+}

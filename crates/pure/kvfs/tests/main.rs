@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The file system against a model in memory, power cuts, full devices and forged bytes.
+
+mod cuts;
+mod disk;
+mod files;
+mod forged;
+mod full;
+mod model;
