@@ -11,6 +11,7 @@ pub mod create;
 pub mod delete;
 pub mod dump;
 pub mod exists;
+pub mod fs;
 pub mod get;
 pub mod grow;
 pub mod info;
@@ -130,6 +131,8 @@ pub enum Command {
     Dump(dump::DumpArgs),
     /// Read, write or trim blocks of a block namespace
     Block(block::BlockArgs),
+    /// Keep files on a block namespace: make a file system, list, copy, check
+    Fs(fs::FsArgs),
     /// Serve devices to the network as an NVMe/TCP target
     Serve(serve::ServeArgs),
     /// Make secrets by which hosts and targets authenticate

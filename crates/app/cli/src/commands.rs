@@ -12,6 +12,8 @@ pub mod create;
 pub mod delete;
 pub mod dump;
 pub mod exists;
+pub mod fs;
+mod fs_copy;
 pub mod get;
 pub mod grow;
 pub mod info;

@@ -6,6 +6,7 @@ pub mod blocks;
 pub mod comparison;
 pub mod conform;
 pub mod experiments;
+pub mod files;
 pub mod images;
 mod log;
 pub mod looked;

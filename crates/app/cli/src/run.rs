@@ -63,6 +63,7 @@ pub fn execute(command: Command, cx: &mut Context<'_, '_>) -> Result<Exit, CliEr
         Command::Load(a) => c::load::run(&a, cx),
         Command::Dump(a) => c::dump::run(&a, cx),
         Command::Block(a) => c::block::run(&a, cx),
+        Command::Fs(a) => c::fs::run(&a, cx),
         Command::Serve(a) => c::serve::run(&a, cx),
         Command::Secret(a) => c::secret::run(&a, cx),
         Command::Conform(a) => c::conform::run(&a, cx),

@@ -7,6 +7,7 @@ mod compare;
 mod conform;
 mod damage;
 mod errors;
+mod files;
 mod images;
 mod json;
 mod numbers;

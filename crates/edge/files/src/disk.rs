@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A block namespace as the file system's device.
+
+use saker::Block;
+use saker_kvfs::{Disk, DiskError};
+
+/// A block namespace, opened.
+#[derive(Debug)]
+pub struct BlockDisk(Block);
+
+fn told<T>(done: Result<T, saker::Error>) -> Result<T, DiskError> {
+    done.map_err(|error| DiskError::new(error.to_string()))
+}
+
+impl BlockDisk {
+    /// The block namespace of a URL.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn open(url: &str) -> Result<Self, saker::Error> {
+        Block::open(url).map(Self)
+    }
+
+    /// Closes the device in order.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn close(self) -> Result<(), saker::Error> {
+        self.0.close()
+    }
+}
+
+impl Disk for BlockDisk {
+    fn block_bytes(&self) -> u32 {
+        self.0.block_bytes()
+    }
+
+    fn blocks(&self) -> u64 {
+        self.0.blocks()
+    }
+
+    fn read(&mut self, first: u64, out: &mut [u8]) -> Result<(), DiskError> {
+        told(self.0.read(first, out))
+    }
+
+    fn write(&mut self, first: u64, data: &[u8]) -> Result<(), DiskError> {
+        told(self.0.write(first, data))
+    }
+
+    fn trim(&mut self, first: u64, blocks: u64) -> Result<(), DiskError> {
+        told(self.0.trim(first, blocks))
+    }
+
+    fn flush(&mut self) -> Result<(), DiskError> {
+        told(self.0.flush())
+    }
+}
