@@ -361,12 +361,7 @@ impl Device<Untimed> {
                 return failed(self.not_flushed());
             }
         }
-        let is_looked_after = !self.tempo.is_due && self.flash.submitted() == self.tempo.looked_at;
         let synced = self.sync_all();
-        if synced && is_looked_after {
-            // It programmed nothing, and who waits for a sync has background work due before it.
-            self.tempo.looked_at = self.flash.submitted();
-        }
         if synced && self.flash.is_powered() { reply } else { failed(self.not_flushed()) }
     }
 
