@@ -6,11 +6,13 @@ mod request;
 
 pub use request::IteratorRequest;
 
+use crate::device::Device;
 use saker_engine::{AnyEngine, Engine, Scans, Snapshot};
 use saker_nvme::Status;
 use saker_segment_store::SegmentStore;
 
-/// Most iterators of a queue in a namespace.
+/// Most iterators of a queue in a namespace, unless the queue is told to have more. As many again may be opened beside others, so that
+/// whoever has one can go on to another range of its moment.
 pub const PER_QUEUE_MAX: usize = 16;
 /// Other commands for iterators after which one that was not used has timed out.
 const IDLE_COMMANDS_MAX: u64 = 1 << 20;
@@ -86,11 +88,18 @@ struct Open {
 }
 
 /// The iterators of a namespace.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Iterators {
     open: Vec<Open>,
     last_number: u32,
     commands: u64,
+    per_queue_max: usize,
+}
+
+impl Default for Iterators {
+    fn default() -> Self {
+        Self { open: Vec::new(), last_number: 0, commands: 0, per_queue_max: PER_QUEUE_MAX }
+    }
 }
 
 impl Iterators {
@@ -108,7 +117,8 @@ impl Iterators {
         beside: Option<u32>,
         store: &mut AnyEngine,
     ) -> Result<u32, Status> {
-        if self.open.iter().filter(|i| i.queue == queue).count() >= PER_QUEUE_MAX {
+        let most = if beside.is_some() { 2 * self.per_queue_max } else { self.per_queue_max };
+        if self.open.iter().filter(|i| i.queue == queue).count() >= most {
             return Err(Status::CAPACITY_EXCEEDED);
         }
         let snapshot = match beside {
@@ -162,6 +172,19 @@ impl Iterators {
         self.close_where(store, |i| {
             commands - i.used.0 > IDLE_COMMANDS_MAX || bytes.saturating_sub(i.used.1) > bytes_max
         });
+    }
+}
+
+impl<T> Device<T> {
+    /// A queue may have so many iterators in a namespace from now on: one that carries the commands of several hosts.
+    pub fn allow_iterators(&mut self, per_queue_max: usize) {
+        self.namespaces.iter_mut().for_each(|ns| ns.iterators.per_queue_max = per_queue_max);
+    }
+
+    /// Whether there is an iterator of that number.
+    pub fn has_iterator(&self, nsid: u32, number: u32) -> bool {
+        let namespace = self.namespaces.iter().find(|ns| ns.config.nsid == nsid);
+        namespace.is_some_and(|ns| ns.iterators.open.iter().any(|open| open.number == number))
     }
 }
 
