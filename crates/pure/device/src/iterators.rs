@@ -6,7 +6,6 @@ mod request;
 
 pub use request::IteratorRequest;
 
-use crate::device::Device;
 use saker_engine::{AnyEngine, Engine, Scans, Snapshot};
 use saker_nvme::Status;
 use saker_segment_store::SegmentStore;
@@ -160,6 +159,16 @@ impl Iterators {
         });
     }
 
+    /// A queue may have so many from now on: one that carries the commands of several hosts.
+    pub fn allow(&mut self, per_queue_max: usize) {
+        self.per_queue_max = per_queue_max;
+    }
+
+    /// Whether there is one of that number.
+    pub fn has(&self, number: u32) -> bool {
+        self.open.iter().any(|open| open.number == number)
+    }
+
     /// Forgets them with the store they were of.
     pub fn clear(&mut self) {
         self.open.clear();
@@ -172,19 +181,6 @@ impl Iterators {
         self.close_where(store, |i| {
             commands - i.used.0 > IDLE_COMMANDS_MAX || bytes.saturating_sub(i.used.1) > bytes_max
         });
-    }
-}
-
-impl<T> Device<T> {
-    /// A queue may have so many iterators in a namespace from now on: one that carries the commands of several hosts.
-    pub fn allow_iterators(&mut self, per_queue_max: usize) {
-        self.namespaces.iter_mut().for_each(|ns| ns.iterators.per_queue_max = per_queue_max);
-    }
-
-    /// Whether there is an iterator of that number.
-    pub fn has_iterator(&self, nsid: u32, number: u32) -> bool {
-        let namespace = self.namespaces.iter().find(|ns| ns.config.nsid == nsid);
-        namespace.is_some_and(|ns| ns.iterators.open.iter().any(|open| open.number == number))
     }
 }
 
