@@ -73,7 +73,7 @@ def test_iterators_close(engine: str) -> None:
             next(store.scan())  # forgotten: the next one ends it
         gc.collect()
         held = [store.scan() for _ in range(16)]
-        with pytest.raises(saker.CapacityExceededError):
+        with pytest.raises(saker.TooManyScansError, match="end one"):
             store.scan()
         held[0].close()
         store.scan().close()

@@ -21,7 +21,7 @@
         │   ├── NotReadyError, WriteFaultError, FormattingError, ReservedError
         │   ├── DamagedValueError, NamespaceError, WriteProtectedError
         │   ├── OutcomeUnknownError, IteratorLostError, UnreachableError (ConnectionError)
-        │   └── AccessDeniedError
+        │   └── AccessDeniedError, TooManyScansError
         └── TransactionError         nothing was done
             ├── ConflictError, UnmetError
             └── NoTransactionsError, TransactionTooLongError, SeveralShardsError
@@ -216,6 +216,10 @@ class UnreachableError(KvError, ConnectionError):
 
 class AccessDeniedError(KvError):
     """The target does not let this host do that; nothing was done."""
+
+
+class TooManyScansError(KvError):
+    """The device has as many scans under way as it can have: end one, then try again."""
 
 
 class TransactionError(HostError):

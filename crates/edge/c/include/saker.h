@@ -163,7 +163,7 @@ enum saker_error
    */
   SAKER_GROUP = 58,
   /*
-   The answer of a key-value store: the kinds up to 86.
+   The answer of a key-value store: the kinds up to 87.
    */
   SAKER_KV = 70,
   /*
@@ -230,6 +230,10 @@ enum saker_error
    The target does not let this host do that.
    */
   SAKER_DENIED = 86,
+  /*
+   The device has as many scans under way as it can have: close one, then try again.
+   */
+  SAKER_MANY_SCANS = 87,
   /*
    A transaction was not carried out, and nothing was done: the kinds up to 105.
    */
@@ -449,7 +453,7 @@ int32_t saker_multi_get(struct saker_store *store, struct saker_wanted *wanted, 
 
 /*
  Begins a scan of the pairs of a range, or of all if `range` is null. The engines `lsm` and `tree` show it in the order of keys and as of now.
- A device has 16 scans at a time.
+ A device has 16 scans at a time: another one is `SAKER_MANY_SCANS`.
 
  # Safety
  `range` is null or a range whose lengths are those of its bytes; `scan` is null or a place for a handle.

@@ -75,7 +75,7 @@ pub enum saker_error {
     SAKER_NO_ORDER = 57,
     /// An operation does not fit a group.
     SAKER_GROUP = 58,
-    /// The answer of a key-value store: the kinds up to 86.
+    /// The answer of a key-value store: the kinds up to 87.
     SAKER_KV = 70,
     /// There is no such key.
     SAKER_NOT_FOUND = 71,
@@ -109,6 +109,8 @@ pub enum saker_error {
     SAKER_UNREACHABLE = 85,
     /// The target does not let this host do that.
     SAKER_DENIED = 86,
+    /// The device has as many scans under way as it can have: close one, then try again.
+    SAKER_MANY_SCANS = 87,
     /// A transaction was not carried out, and nothing was done: the kinds up to 105.
     SAKER_TRANSACTION = 100,
     /// A pair that it read has changed: begin again.
@@ -167,6 +169,7 @@ codes! {
     SAKER_ITERATOR_LOST is IteratorLost,
     SAKER_UNREACHABLE is Unreachable,
     SAKER_DENIED is Denied,
+    SAKER_MANY_SCANS is ManyScans,
     SAKER_TRANSACTION is Transaction,
     SAKER_CONFLICT is Conflict,
     SAKER_UNMET is Unmet,

@@ -80,7 +80,7 @@ unsafe fn wish(range: *const saker_range) -> Result<ScanWish, Fault> {
 }
 
 /// Begins a scan of the pairs of a range, or of all if `range` is null. The engines `lsm` and `tree` show it in the order of keys and as of now.
-/// A device has 16 scans at a time.
+/// A device has 16 scans at a time: another one is `SAKER_MANY_SCANS`.
 ///
 /// # Safety
 /// `range` is null or a range whose lengths are those of its bytes; `scan` is null or a place for a handle.

@@ -222,6 +222,21 @@ static void *thread(void *number) {
     return NULL;
 }
 
+/* A device has so many scans at a time; one more is told so, and one that is closed makes room. */
+static void many_scans(const char *engine) {
+    saker_store *store = opened(engine);
+    saker_scan *scans[16], *scan = NULL;
+    for (unsigned n = 0; n < 16; n++)
+        HOLDS(saker_scan_open(store, NULL, &scans[n]) == SAKER_OK);
+    int32_t answer = saker_scan_open(store, NULL, &scan);
+    HOLDS(answer == SAKER_MANY_SCANS && scan == NULL && saker_error_is(answer, SAKER_KV) && !saker_error_is(answer, SAKER_FULL));
+    HOLDS(strstr(saker_error_text(), "end one") != NULL);
+    HOLDS(saker_scan_close(scans[0]) == SAKER_OK && saker_scan_open(store, NULL, &scans[0]) == SAKER_OK);
+    for (unsigned n = 0; n < 16; n++)
+        HOLDS(saker_scan_close(scans[n]) == SAKER_OK);
+    HOLDS(saker_close(store) == SAKER_OK);
+}
+
 static void threads(void) {
     pthread_t running[4];
     unsigned numbers[4];
@@ -340,6 +355,8 @@ int main(int count, char **arguments) {
     }
     misuse();
     threads();
+    many_scans("lsm");
+    many_scans("tree");
     processes(arguments[1]);
     growing(arguments[1]);
     forks(is_few ? 2 : is_soak ? 500 : 20);

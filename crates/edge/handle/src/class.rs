@@ -124,6 +124,8 @@ classes! {
     Unreachable("UnreachableError", Kv) = 85,
     /// The target does not let this host do that.
     Denied("AccessDeniedError", Kv) = 86,
+    /// The device has as many scans under way as it can have.
+    ManyScans("TooManyScansError", Kv) = 87,
 
     /// A transaction was not carried out: nothing was done.
     Transaction("TransactionError", Host) = 100,

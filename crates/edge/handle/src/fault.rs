@@ -63,6 +63,7 @@ impl From<StoreError> for Fault {
             StoreError::Closed | StoreError::Ended | StoreError::Gone => Class::Closed,
             StoreError::Forked => Class::Forked,
             StoreError::Broken => Class::Broken,
+            StoreError::ManyScans => Class::ManyScans,
             StoreError::Spaces(_) => Class::Argument,
         };
         Self::new(class, error.to_string())

@@ -96,6 +96,16 @@ impl AnyDevice {
         each!(self, d => d.keep_counters());
     }
 
+    /// A queue may have so many iterators in a namespace from now on.
+    pub fn allow_iterators(&mut self, per_queue_max: usize) {
+        each!(self, d => d.allow_iterators(per_queue_max));
+    }
+
+    /// Whether there is an iterator of that number.
+    pub fn has_iterator(&self, nsid: u32, number: u32) -> bool {
+        each!(self, d => d.has_iterator(nsid, number))
+    }
+
     /// What the medium counts, and segments given up after failed erases.
     pub fn media(&self) -> (FlashStats, u32) {
         each!(self, d => (d.flash().stats(), d.flash().pool().retired()))

@@ -38,6 +38,11 @@ pub enum StoreError {
     /// The space was removed.
     #[error("the space was removed; ask `Spaces` for it again, which makes an empty one")]
     Gone,
+    /// A scan was asked for while the device has as many under way as it can have.
+    #[error(
+        "the device has 16 scans under way, which is the most: end one (close or drop it), then try again"
+    )]
+    ManyScans,
     /// The device cannot be divided into spaces, or the name is none.
     #[error("{0}")]
     Spaces(String),

@@ -287,7 +287,8 @@ impl Engine {
             return self.for_controller(id, token, &sqe, now);
         }
         let entry = entry(&sqe);
-        match self.checked(bound, &sqe, data, room, now) {
+        let checked = self.checked(bound, &sqe, data, room, now);
+        match checked.and_then(|command| self.admit_iterator(id, &command.sqe).map(|()| command)) {
             Err(status) => {
                 let took = Some(self.now().since(now));
                 self.tally.count(class_of(entry.1, self.facts()), entry.0, status, took);
@@ -295,7 +296,6 @@ impl Engine {
                 self.answer(id, token, Answer::status(status));
             }
             Ok(command) => {
-                self.iterators.submitted(id, &command.sqe);
                 let flight = Flight::of(id, token, Purpose::Io, &sqe, now);
                 self.enqueue(Flight { is_read: command.room > 0, ..flight }, command);
             }

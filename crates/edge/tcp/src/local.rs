@@ -58,6 +58,16 @@ impl Clocked {
         self.device.keep_counters();
     }
 
+    /// All hosts together may have so many iterators in a namespace.
+    pub fn allow_iterators(&mut self, most: usize) {
+        self.device.allow_iterators(most);
+    }
+
+    /// Whether the device has an iterator of that number.
+    pub fn has_iterator(&self, nsid: u32, number: u32) -> bool {
+        self.device.has_iterator(nsid, number)
+    }
+
     /// What the medium counts, and segments that were given up.
     pub fn media(&self) -> (FlashStats, u32) {
         self.device.media()

@@ -20,6 +20,9 @@ use crate::redis::{self, Redis, RedisQueue};
 /// Commands that the device has at once; more wait in the subsystem's thread.
 const DEPTH: u16 = 1024;
 
+/// Iterators of all hosts in a namespace. Each connection has as many as a queue of a device.
+const ITERATORS_MAX: usize = 1024;
+
 /// A device that is open, on its way to the thread of its subsystem.
 #[derive(Debug)]
 pub(crate) struct Opened {
@@ -46,6 +49,7 @@ impl Opened {
         let port =
             Port { space: host.space, registers: host.registers, doorbells: host.doorbells, bar: host.bar };
         let mut clocked = Clocked::new(device);
+        clocked.allow_iterators(ITERATORS_MAX);
         let io_queues = if has_redis { 2 } else { 1 };
         let options = ConnectOptions { io_queues, ..ConnectOptions::default() };
         let mut connection = Connection::connect(port, &mut clocked, options).map_err(Error::from)?;

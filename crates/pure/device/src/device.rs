@@ -6,6 +6,7 @@ mod counters;
 mod drain;
 mod facts;
 mod format;
+mod iterators;
 mod lasting;
 mod salvage;
 mod settings;

@@ -10,7 +10,8 @@ use saker_engine::{AnyEngine, Engine, Scans, Snapshot};
 use saker_nvme::Status;
 use saker_segment_store::SegmentStore;
 
-/// Most iterators of a queue in a namespace.
+/// Most iterators of a queue in a namespace, unless the queue is told to have more. As many again may be opened beside others, so that
+/// whoever has one can go on to another range of its moment.
 pub const PER_QUEUE_MAX: usize = 16;
 /// Other commands for iterators after which one that was not used has timed out.
 const IDLE_COMMANDS_MAX: u64 = 1 << 20;
@@ -86,11 +87,18 @@ struct Open {
 }
 
 /// The iterators of a namespace.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Iterators {
     open: Vec<Open>,
     last_number: u32,
     commands: u64,
+    per_queue_max: usize,
+}
+
+impl Default for Iterators {
+    fn default() -> Self {
+        Self { open: Vec::new(), last_number: 0, commands: 0, per_queue_max: PER_QUEUE_MAX }
+    }
 }
 
 impl Iterators {
@@ -108,7 +116,8 @@ impl Iterators {
         beside: Option<u32>,
         store: &mut AnyEngine,
     ) -> Result<u32, Status> {
-        if self.open.iter().filter(|i| i.queue == queue).count() >= PER_QUEUE_MAX {
+        let most = if beside.is_some() { 2 * self.per_queue_max } else { self.per_queue_max };
+        if self.open.iter().filter(|i| i.queue == queue).count() >= most {
             return Err(Status::CAPACITY_EXCEEDED);
         }
         let snapshot = match beside {
@@ -148,6 +157,16 @@ impl Iterators {
             }
             !ends(i)
         });
+    }
+
+    /// A queue may have so many from now on: one that carries the commands of several hosts.
+    pub fn allow(&mut self, per_queue_max: usize) {
+        self.per_queue_max = per_queue_max;
+    }
+
+    /// Whether there is one of that number.
+    pub fn has(&self, number: u32) -> bool {
+        self.open.iter().any(|open| open.number == number)
     }
 
     /// Forgets them with the store they were of.

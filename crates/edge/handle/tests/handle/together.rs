@@ -115,7 +115,7 @@ fn dropped_scans_are_none() {
         assert!(!scan.next_batch().expect("read").is_empty());
     }
     let open: Vec<_> = (0..16).map(|_| store.scan(&ScanWish::default()).expect("opens")).collect();
-    assert_eq!(store.scan(&ScanWish::default()).unwrap_err().class, Class::Full);
+    assert_eq!(store.scan(&ScanWish::default()).unwrap_err().class, Class::ManyScans);
     open[3].close().expect("closes");
     store.scan(&ScanWish::default()).expect("there is room again");
 }

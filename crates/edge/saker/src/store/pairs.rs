@@ -3,7 +3,7 @@
 
 use super::{Store, StoreError};
 use crate::kv::Kv;
-use saker_host::{HostError, ScanCursor, ScanOptions, ScanOrder};
+use saker_host::{HostError, KvError, ScanCursor, ScanOptions, ScanOrder};
 use std::collections::VecDeque;
 
 /// A key and its value.
@@ -17,7 +17,8 @@ use std::collections::VecDeque;
 pub type Pair = (Vec<u8>, Vec<u8>);
 
 /// An iterator of pairs, which owns what it needs: it borrows no store, and may go to another thread. On `lsm` and `tree` it sees the pairs
-/// as of one moment, in the order of their keys. It reads about 64 KiB at a time. A device has 16 scans at a time; dropping this ends it.
+/// as of one moment, in the order of their keys. It reads about 64 KiB at a time. A device has 16 scans at a
+/// time, and says [`StoreError::ManyScans`] to another one; dropping this ends it.
 ///
 /// ```
 /// # let store = saker::Store::open("mem:?size=4MiB&profile=tiny&engine=tree")?;
@@ -46,7 +47,7 @@ impl Pairs {
     pub(super) fn open(store: &Store, options: &ScanOptions<'_>, limit: u64) -> Result<Self, StoreError> {
         let left = if limit == 0 { u64::MAX } else { limit };
         let pairs_max = u32::try_from(limit).unwrap_or(0);
-        let cursor = store.with(|kv| kv.open_scan(&ScanOptions { pairs_max, ..*options }))?;
+        let cursor = store.with(|kv| kv.open_scan(&ScanOptions { pairs_max, ..*options })).map_err(told)?;
         let order = cursor.order();
         Ok(Self { store: store.clone(), cursor: Some(cursor), order, left, ahead: VecDeque::new() })
     }
@@ -136,9 +137,17 @@ impl Pairs {
                 *left > 0
             })
         };
-        let more = store.with(&mut more)?;
+        let more = store.with(&mut more).map_err(told)?;
         *order = cursor.order();
         Ok(more && *left > 0)
+    }
+}
+
+/// A scan takes no room: what a device has no room for is another iterator.
+fn told(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Host(HostError::Kv(KvError::Full)) => StoreError::ManyScans,
+        other => other,
     }
 }
 

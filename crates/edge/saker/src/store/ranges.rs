@@ -12,7 +12,7 @@ impl Store {
     /// All pairs.
     ///
     /// # Errors
-    /// [`StoreError`]; `Full` with 16 scans open already.
+    /// [`StoreError`]; [`ManyScans`](StoreError::ManyScans) with 16 scans under way already.
     ///
     /// ```
     /// # let store = saker::Store::open("mem:?size=4MiB&profile=tiny")?;

@@ -143,7 +143,8 @@ impl Spaces {
     /// [`StoreError::Gone`]. If this is interrupted the next opening goes on with it. Other hosts of the device must not use it any more.
     ///
     /// # Errors
-    /// [`StoreError`]: some pairs may be there, which nobody can ask for.
+    /// [`StoreError`]: some pairs may be there, which nobody can ask for. It scans the space, so it says
+    /// [`ManyScans`](StoreError::ManyScans) while the device has 16 scans under way.
     ///
     /// ```
     /// # let spaces = saker::Spaces::open("mem:?size=4MiB&profile=tiny")?;

@@ -2,7 +2,7 @@
 //! Ranges of a store against those of a `BTreeMap`.
 
 use super::store;
-use saker::{EngineKind, HostError, KvError, ScanOptions, Spaces, Store, StoreError};
+use saker::{EngineKind, ScanOptions, ScanOrder, Spaces, Store, StoreError};
 use saker_sim::{Rng, Seed};
 use saker_testing::{seeds, tier};
 use std::collections::BTreeMap;
@@ -110,13 +110,53 @@ fn iterators_come_and_go() {
     }
 }
 
-/// Scans that are held are counted, and a full device says so.
+/// Scans that are held are counted; one more is told so, and that the device is full is something else.
 #[test]
 fn a_device_has_sixteen_scans() {
-    let store = store(&EngineKind::named("lsm").expect("there is one"));
-    store.put("key", "value").expect("stored");
-    let held: Vec<_> = (0..16).map(|_| store.iter().expect("there is room")).collect();
-    assert!(matches!(store.iter(), Err(StoreError::Host(HostError::Kv(KvError::Full)))));
+    for engine in ["lsm", "tree"] {
+        let store = store(&EngineKind::named(engine).expect("there is one"));
+        store.put("key", "value").expect("stored");
+        let mut held: Vec<_> = (0..16).map(|_| store.iter().expect("there is room")).collect();
+        assert!(matches!(store.iter(), Err(StoreError::ManyScans)));
+        assert!(matches!(store.prefix("k"), Err(StoreError::ManyScans)));
+        assert_eq!(store.get("key").expect("read"), Some(b"value".to_vec()));
+        held.pop();
+        assert_eq!(store.iter().expect("there is room").count(), 1);
+        drop(held);
+        assert_eq!(store.iter().expect("there is room").count(), 1);
+    }
+}
+
+/// A scan that has begun ends, however many others are under way: it reads long keys by another iterator of the device.
+#[test]
+fn sixteen_scans_go_on_to_long_keys() {
+    for engine in ["lsm", "tree"] {
+        let store = store(&EngineKind::named(engine).expect("there is one"));
+        store.put("short", "1").expect("stored");
+        store.put("a key of more than sixteen bytes", "2").expect("stored");
+        let mut held: Vec<_> = (0..16).map(|_| store.iter().expect("there is room")).collect();
+        store.put("another key of more than sixteen bytes", "3").expect("stored");
+        for pairs in &mut held {
+            assert_eq!(pairs.next().expect("there are two").expect("read").1, b"1");
+        }
+        for pairs in &mut held {
+            assert_eq!(pairs.next().expect("there are two").expect("read").1, b"2", "{engine}");
+            assert_eq!(pairs.order(), ScanOrder::Bytes);
+        }
+        assert!(held.iter_mut().all(|pairs| pairs.next().is_none()));
+    }
+}
+
+/// Spaces are emptied by scans: while all are under way a space is not removed, and the next try goes on with it.
+#[test]
+fn a_space_is_removed_when_a_scan_has_ended() {
+    let spaces = Spaces::open("mem:?size=16MiB&profile=tiny&engine=tree").expect("opens");
+    let space = spaces.space("one").expect("made");
+    space.put("key", "value").expect("stored");
+    let other = spaces.space("other").expect("made");
+    let held: Vec<_> = (0..16).map(|_| other.iter().expect("there is room")).collect();
+    assert!(matches!(spaces.remove("one"), Err(StoreError::ManyScans)));
+    assert_eq!(spaces.names().expect("read"), ["other"]);
     drop(held);
-    assert_eq!(store.iter().expect("there is room").count(), 1);
+    assert!(!spaces.space("one").expect("made").exists("key").expect("read"));
 }

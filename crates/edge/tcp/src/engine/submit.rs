@@ -11,13 +11,15 @@ use saker_target::{Answer, Charge, ConnectionId, HostId, IoCommand, Window};
 use super::{Engine, Flight, Purpose, taken};
 use crate::turn::Turn;
 
+/// The cost of a command that takes long.
+const LONG: u64 = 64 << 10;
 /// What a device without time has at once where one host asks.
-const ALONE: Window = Window { all: 1 << 20, each: u64::MAX };
-/// And where several do: what takes about as long as a turn of the sockets.
-const CROWDED: Window = Window { all: 64 << 10, each: u64::MAX };
+const ALONE: Window = Window { all: 1 << 20, each: u64::MAX, long: u64::MAX };
+/// And where several do: what takes about as long as a turn of the sockets. What takes longer begins while the others have to think.
+const CROWDED: Window = Window { all: 64 << 10, each: u64::MAX, long: LONG };
 /// What a device that keeps time has of each host where several ask: enough to have its flash busy, not so much that another host's
 /// command waits behind a whole queue.
-const CROWDED_TIMED: Window = Window { all: u64::MAX, each: 256 << 10 };
+const CROWDED_TIMED: Window = Window { all: u64::MAX, each: 256 << 10, long: LONG };
 
 /// How much the device has at once.
 const fn window(is_timed: bool, is_crowd: bool) -> Window {

@@ -82,8 +82,13 @@ fn hosts_in_a_flood(dial: impl Fn(SocketAddr) -> TcpStream + Sync) {
             std::thread::yield_now();
         }
         let before = refilled.load(Ordering::Relaxed);
-        (0..count(400) as u32).for_each(|n| work(&server, n));
-        assert!(refilled.load(Ordering::Relaxed) > before, "the flood went on");
+        // On a busy machine it may be long until the flood has the processor again.
+        let (hosts, mut n) = (count(400) as u32, 0);
+        while n < hosts || (refilled.load(Ordering::Relaxed) == before && n < 100 * hosts) {
+            work(&server, n);
+            n += 1;
+        }
+        assert!(refilled.load(Ordering::Relaxed) > before, "the flood went on beside {n} hosts");
         drop(stopping);
         flood.join().expect("the flood ends")
     });

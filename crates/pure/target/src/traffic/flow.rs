@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use saker_sim::{Instant, earliest};
 
+use super::COMMAND_COST;
 use super::gate::{Gate, Rate};
 use super::namespaces::Namespaces;
 use super::waits::{Held, Limit, Waits};
@@ -106,6 +107,12 @@ impl<T> Flow<T> {
 
     pub const fn is_over_its_share(&self, share: u64) -> bool {
         self.is_limited && self.in_device >= share
+    }
+
+    /// What the first command of a queue costs.
+    pub fn cost_of_first(&self, queue: usize) -> u64 {
+        let first = self.queues.get(queue).and_then(|queue| queue.commands.front());
+        first.map_or(0, |command| COMMAND_COST + command.bytes)
     }
 
     pub fn queue(&mut self, nsid: u32) -> &mut Queue<T> {

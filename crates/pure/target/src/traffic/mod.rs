@@ -9,6 +9,7 @@
 //! Rates are token buckets of hosts and of namespaces. What is over a rate waits here; it holds up nothing else of its host but what
 //! is over the same rate. Nothing in here knows the time: it is told.
 
+mod answers;
 mod bucket;
 mod flow;
 mod gate;
@@ -23,6 +24,7 @@ use std::collections::btree_map::Entry;
 use saker_sim::{Instant, earliest};
 
 use crate::ConnectionId;
+use answers::Answers;
 use flow::{Flow, Pick, Place, Waiting};
 pub use gate::{Rate, Rates};
 pub use namespaces::NamespaceRates;
@@ -76,6 +78,7 @@ pub struct Traffic<T> {
     namespaces: Namespaces,
     turns: Turns,
     round: Round,
+    answers: Answers,
     waits: Waits,
     waiting: usize,
     waiting_bytes: u64,
@@ -94,11 +97,13 @@ pub struct Window {
     pub all: u64,
     /// Of one host while another one is there, too.
     pub each: u64,
+    /// A command of this or more begins behind the answer of another host, or when no other host is expected to ask soon.
+    pub long: u64,
 }
 
 impl Window {
     /// No limits.
-    pub const OPEN: Self = Self { all: u64::MAX, each: u64::MAX };
+    pub const OPEN: Self = Self { all: u64::MAX, each: u64::MAX, long: u64::MAX };
 }
 
 impl<T> Default for Traffic<T> {
@@ -109,6 +114,7 @@ impl<T> Default for Traffic<T> {
             namespaces: Namespaces::default(),
             turns: Turns::default(),
             round: Round::default(),
+            answers: Answers::default(),
             waits: Waits::default(),
             waiting: 0,
             waiting_bytes: 0,
@@ -265,6 +271,7 @@ impl<T> Traffic<T> {
     /// [`Traffic::next`] is asked for what goes now.
     pub const fn begin_round(&mut self) {
         self.round.begin();
+        self.answers.begin_round();
     }
 
     /// What goes to the device next; `None` if nothing more waits or may go in this round.
@@ -274,7 +281,7 @@ impl<T> Traffic<T> {
             return None;
         }
         // Each host once round, and those again that have to save for what they ask.
-        let mut held = 0;
+        let (mut held, mut is_expecting) = (0, false);
         while held < self.turns.len() {
             let host = self.turns.front()?;
             let flow = self.flows.get_mut(&host)?;
@@ -295,6 +302,13 @@ impl<T> Traffic<T> {
                     held += 1;
                     self.turns.rotate(flow);
                 }
+                Pick::Ready(queue)
+                    if flow.cost_of_first(queue) >= self.window.long
+                        && self.answers.expects_another(host, now) =>
+                {
+                    (held, is_expecting) = (held + 1, true);
+                    self.turns.rotate(flow);
+                }
                 Pick::Ready(_) if flow.deficit <= 0 && flow.is_limited && held + 1 < self.turns.len() => {
                     held = 0;
                     flow.deficit += QUANTUM;
@@ -302,6 +316,10 @@ impl<T> Traffic<T> {
                 }
                 Pick::Ready(queue) => return self.go(host, queue, now),
             }
+        }
+        if is_expecting {
+            // It is a matter of microseconds.
+            self.deadline = None;
         }
         None
     }
@@ -349,6 +367,9 @@ impl<T> Traffic<T> {
     pub fn finished(&mut self, charge: Charge, moved: u64, now: Instant) {
         let spared = charge.bytes.saturating_sub(moved);
         self.in_device -= charge.cost();
+        if charge.host != HostId::OWN && charge.cost() < self.window.long {
+            self.answers.note(charge.host, now);
+        }
         let Some(flow) = self.flows.get_mut(&charge.host) else { return };
         flow.in_device -= charge.cost();
         flow.gate.spare(spared);

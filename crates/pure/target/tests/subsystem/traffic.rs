@@ -249,7 +249,7 @@ fn other_rates_hold_at_once() {
 #[test]
 fn the_window_bounds_what_the_device_has() {
     let mut traffic = Traffic::default();
-    traffic.set_window(Window { all: 100_000, each: 20_000 });
+    traffic.set_window(Window { all: 100_000, each: 20_000, ..Window::OPEN });
     let (a, b) = (traffic.join("a", NONE, START), traffic.join("b", NONE, START));
     (0..100).for_each(|n| traffic.push((a, 1), (1, 0), n, START));
     let alone: Vec<_> = std::iter::from_fn(|| next(&mut traffic, START)).collect();
@@ -279,7 +279,7 @@ fn who_begins_to_ask_has_a_round_and_the_others_have_the_next_one() {
         all.into_iter().for_each(|(charge, _)| traffic.finished(charge, u64::MAX, START));
         items
     };
-    traffic.set_window(Window { all: 64 << 10, each: u64::MAX });
+    traffic.set_window(Window { all: 64 << 10, ..Window::OPEN });
     (0..40).for_each(|_| traffic.push((greedy, 1), (1, 256 << 10), 0, START));
     traffic.push((quiet, 2), (1, 100), 1, START);
     // The first of those that have begun to ask is a greedy one: nobody knew.
@@ -294,6 +294,47 @@ fn who_begins_to_ask_has_a_round_and_the_others_have_the_next_one() {
         long += rounds.iter().flatten().filter(|item| **item == 0).count();
     }
     assert!(long >= 20, "the greedy one goes on: {long}");
+}
+
+/// A long command begins behind the answer of a host that is about to ask again. Nothing waits for a host that does not ask.
+#[test]
+fn a_long_command_begins_while_the_others_think() {
+    let mut traffic = Traffic::default();
+    let [greedy, quiet, third] = ["greedy", "quiet", "third"].map(|name| traffic.join(name, NONE, START));
+    let round = |traffic: &mut Traffic<u32>, nanos: u64| {
+        traffic.begin_round();
+        let all: Vec<_> = std::iter::from_fn(|| traffic.next(at(nanos))).collect();
+        assert_eq!(traffic.deadline(), None, "nothing waits for a limit");
+        let items: Vec<u32> = all.iter().map(|(_, item)| *item).collect();
+        all.into_iter().for_each(|(charge, _)| traffic.finished(charge, u64::MAX, at(nanos)));
+        items
+    };
+    traffic.set_window(Window { all: 64 << 10, long: 64 << 10, ..Window::OPEN });
+    (0..40).for_each(|_| traffic.push((greedy, 1), (1, 256 << 10), 0, START));
+    assert_eq!(round(&mut traffic, 0), [0], "nobody else is there");
+    // Both have begun to ask: nobody knows yet who goes on asking.
+    traffic.push((quiet, 2), (1, 100), 1, START);
+    while !round(&mut traffic, 0).contains(&1) {}
+    let mut now = 0;
+    for _ in 0..10 {
+        now += 50_000;
+        traffic.push((quiet, 2), (1, 100), 1, at(now));
+        assert_eq!(round(&mut traffic, now), [1]);
+        assert_eq!(round(&mut traffic, now + 2_000), [0], "right behind the answer");
+        (1..20).for_each(|n| assert!(round(&mut traffic, now + n * 2_500).is_empty(), "it is about to ask"));
+        // What is short waits for nobody.
+        traffic.push((third, 3), (1, 1_000), 2, at(now));
+        assert_eq!(round(&mut traffic, now + 49_000), [2]);
+        assert_eq!(round(&mut traffic, now + 49_500), [0], "behind that answer, too");
+    }
+    now += 200_000;
+    (0..5).for_each(|n| assert_eq!(round(&mut traffic, now + n * 1_000), [0], "it does not ask any more"));
+    // Two that ask for what takes long do not wait for each other.
+    now += 1_000_000;
+    (0..10).for_each(|_| traffic.push((quiet, 2), (1, 256 << 10), 1, at(now)));
+    let all: Vec<_> = (0..20).flat_map(|n| round(&mut traffic, now + n * 1_000)).collect();
+    assert_eq!(all.len(), 20, "a round has one: {all:?}");
+    assert!((8..=12).contains(&all.iter().filter(|item| **item == 1).count()), "they have turns: {all:?}");
 }
 
 /// What a command was: host, connection, namespace, number.
@@ -381,7 +422,7 @@ fn whatever_comes_nothing_is_lost_or_goes_twice() {
         (0..4).for_each(|n| model.join(n, n as u64 + 1));
         let rates = NamespaceRates::from([(2, commands(500)), (3, bytes(1 << 20))]);
         model.traffic.set_rates(|name| if name == "b" { commands(1_000) } else { NONE }, &rates, START);
-        model.traffic.set_window(Window { all: 1 << 20, each: 1 << 18 });
+        model.traffic.set_window(Window { all: 1 << 20, each: 1 << 18, long: 50_000 });
         (0..5_000).for_each(|_| model.step());
         let mut turns = 0;
         while !model.waiting.is_empty() || !model.in_device.is_empty() {
