@@ -101,6 +101,27 @@ impl AnyDevice {
         each!(self, d => (d.flash().stats(), d.flash().pool().retired()))
     }
 
+    /// Tells the interrupt vectors of completion queues with completions that their host has not been told of.
+    #[inline]
+    pub fn interrupts(&mut self, tell: impl FnMut(u16)) {
+        each!(self, d => d.interrupts(tell));
+    }
+
+    /// Looks where the rings of all queues are ([`Device::follow_memory`]).
+    pub fn follow_memory(&mut self) -> bool {
+        each!(self, d => d.follow_memory())
+    }
+
+    /// The host has taken the memory of a queue away ([`Device::lose_memory`]).
+    pub fn lose_memory(&mut self) {
+        each!(self, d => d.lose_memory());
+    }
+
+    /// Whether no command reaches the host's memory ([`Device::is_disabled`]).
+    pub fn is_disabled(&self) -> bool {
+        each!(self, d => d.is_disabled())
+    }
+
     /// What Identify tells of the namespaces.
     pub fn facts(&mut self) -> Vec<NamespaceFacts> {
         each!(self, d => d.facts())
@@ -139,7 +160,7 @@ impl Lag {
     }
 
     /// Notes an event that was due at `due` and is handled at `now`.
-    fn note(&self, due: Instant, now: Instant) {
+    pub fn note(&self, due: Instant, now: Instant) {
         self.events.fetch_add(1, Ordering::Relaxed);
         self.late.fetch_add(u64::from(now.since(due).as_nanos() > LATE_NS), Ordering::Relaxed);
     }
@@ -224,15 +245,18 @@ fn run(mut device: AnyDevice, stop: &AtomicBool, lag: &Lag, ends_process: &EndsP
     device
 }
 
-/// Handles what is due, each event against the clock of its own moment.
-fn catch_up(device: &mut AnyDevice, clock: &impl Fn() -> Instant, lag: &Lag) {
+/// Handles what is due, each event against the clock of its own moment. True if there was any.
+pub fn catch_up(device: &mut AnyDevice, clock: &impl Fn() -> Instant, lag: &Lag) -> bool {
+    let mut any = false;
     while let Some(due) = device.next_deadline() {
         let now = clock();
         if due > now || !device.step(due) {
-            return;
+            break;
         }
         lag.note(due, now);
+        any = true;
     }
+    any
 }
 
 /// What a waiting host does: run the device, or let its thread run.
