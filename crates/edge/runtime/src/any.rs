@@ -11,6 +11,7 @@ use saker_linux::Passthrough;
 use saker_nvme::vendor_specific::Counter;
 use saker_shards::Sharded;
 use saker_sim::Instant;
+use saker_vfio_client::Relay;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -272,6 +273,8 @@ pub enum AnyDriver {
     Remote(Box<Remote>),
     /// It is behind the kernel's driver.
     Linux(Box<Passthrough>),
+    /// It is a PCIe function behind a socket.
+    VfioUser(Box<Relay>),
     /// It was closed.
     Gone,
 }
@@ -287,6 +290,7 @@ impl Driver for AnyDriver {
             Self::Sharded(shards) => shards.drive(),
             Self::Remote(remote) => remote.advance(),
             Self::Linux(namespace) => namespace.advance(),
+            Self::VfioUser(relay) => relay.advance(),
             Self::Gone => {}
         }
     }

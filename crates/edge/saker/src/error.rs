@@ -35,6 +35,8 @@ pub use saker_initiator::RemoteError;
 #[doc(inline)]
 pub use saker_linux::LinuxError;
 #[doc(inline)]
+pub use saker_vfio_client::VfioError;
+#[doc(inline)]
 pub use saker_nvme::group::Refused;
 #[doc(inline)]
 pub use saker_nvme::{KeyLengthError, Status};
@@ -101,8 +103,11 @@ pub enum Error {
     /// The namespace behind the kernel's driver cannot be used.
     #[error(transparent)]
     Linux(#[from] LinuxError),
+    /// The device behind a socket cannot be used.
+    #[error(transparent)]
+    VfioUser(#[from] VfioError),
     /// The device is not in this process.
-    #[error("a tcp or /dev device cannot be served again; name one with mem: or file:")]
+    #[error("a tcp, vfio-user or /dev device cannot be served again; name one with mem: or file:")]
     NotLocal,
     /// The device has no namespace of that kind.
     #[error("the device has no {wanted} namespace; it has {there}")]

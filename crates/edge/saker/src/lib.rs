@@ -78,7 +78,7 @@ pub use settings::NamedSetting;
 pub use shared::{Born, Shared};
 pub use store::{Answer, AsyncStore, Spaces, Store, StoreTransaction};
 pub use store_error::StoreError;
-pub use url::{Backing, DeviceUrl, LinuxPlace, Salvage, TcpPlace, Timing, UrlError, parse_size};
+pub use url::{Backing, DeviceUrl, LinuxPlace, Salvage, TcpPlace, Timing, UrlError, VfioPlace, parse_size};
 pub use verify::{Verified, check_image, image_namespaces, verify_image};
 
 /// The README's example is a test.

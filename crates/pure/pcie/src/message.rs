@@ -5,6 +5,8 @@
 //! (qemu/qemu); where the two differ in the number of a command, those of QEMU and of libvfio-user's code, which agree. Numbers
 //! are in the byte order of the machine that both sides share: little endian here.
 
+#![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use thiserror::Error;
 
 /// Bytes of a header.

@@ -9,6 +9,7 @@ pub(crate) mod records;
 mod settings;
 mod shards;
 pub(crate) mod tcp;
+mod vfio;
 
 use crate::divide::{NamespacePlan, divide};
 use crate::error::Error;
@@ -80,6 +81,10 @@ impl Opened {
                 let (driver, port) = linux::open(place, url.depth)?;
                 (driver, port, REMOTE_PROFILE.to_owned())
             }
+            Backing::VfioUser(place) => {
+                let (driver, port) = vfio::open(place, url.depth)?;
+                (driver, port, REMOTE_PROFILE.to_owned())
+            }
             Backing::Memory { shards: 2.., .. } => shards::start(url)?,
             Backing::Memory { .. } | Backing::File(_) => start(url)?,
         };
@@ -136,7 +141,7 @@ pub(crate) fn close(driver: AnyDriver) -> Result<(), Error> {
         AnyDriver::Thread(thread) => close_device(thread.stop()),
         AnyDriver::Sharded(shards) => shards.into_turns().into_iter().try_for_each(close),
         // The target looks after its image, the kernel after its device.
-        AnyDriver::Remote(_) | AnyDriver::Linux(_) | AnyDriver::Gone => Ok(()),
+        AnyDriver::Remote(_) | AnyDriver::Linux(_) | AnyDriver::VfioUser(_) | AnyDriver::Gone => Ok(()),
     }
 }
 
@@ -247,7 +252,7 @@ fn built(
             Ok((device, host, profile.name))
         }
         Backing::File(path) => open_file(path, url, at),
-        Backing::Tcp(_) | Backing::Linux(_) => Err(Error::NotLocal),
+        Backing::Tcp(_) | Backing::Linux(_) | Backing::VfioUser(_) => Err(Error::NotLocal),
     }
 }
 
