@@ -8,13 +8,13 @@ fn blocks_and_pairs_are_side_by_side() {
     let folder = tempfile::tempdir().unwrap();
     let namespaces = vec![
         saker::NamespacePlan::Kv { flash_bytes: None },
-        saker::NamespacePlan::Block { bytes: Some(8 << 20), block_bytes: 4096 },
+        saker::NamespacePlan::Block { bytes: Some(8 << 20), block_bytes: 512 },
     ];
     let plan = saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(64 << 20, "tiny", 1) };
     plan.create(&folder.path().join("disk.img")).unwrap();
     let mut rig = Rig::in_folder(folder, "file:FOLDER/disk.img", false);
     let device = format!("vfio-user:{}", rig.socket.display());
-    let data: Vec<u8> = (0..3 * 4096_u32).map(|n| (n % 251) as u8).collect();
+    let data: Vec<u8> = (0..3 * 512_u32).map(|n| (n % 251) as u8).collect();
     let mut blocks = saker::Block::open(&device).unwrap();
     blocks.write(5, &data).unwrap();
     let mut read = vec![0; data.len()];

@@ -5,6 +5,7 @@
 mod blocks;
 mod clients;
 mod hostile;
+mod killed;
 mod memory;
 mod pairs;
 mod rig;

@@ -8,8 +8,10 @@ use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use saker_link::{ARENA_IOVA, DoorbellKind};
 use saker_nvme::kv::{self, StoreOptions};
 use saker_nvme::regs::{Csts, offset};
+use saker_nvme::sgl::{SglDescriptor, kind};
 use saker_nvme::{Key, Sqe, Status};
 use saker_vfio_client::VfioError;
+use zerocopy::IntoBytes;
 
 use crate::rig::{PAIRS, Rig};
 
@@ -106,6 +108,54 @@ fn with_sgl(mut sqe: Sqe, at: u64, bytes: u32) -> Sqe {
     sqe.prp1 = at.into();
     sqe.prp2 = u64::from(bytes).into();
     sqe
+}
+
+/// As Linux names the data of a request in several pieces: an array of descriptors, and arrays behind it.
+#[test]
+fn data_in_segments_of_an_sgl_is_moved_and_bad_segments_are_refused() {
+    let rig = Rig::new(PAIRS, false);
+    let mut driver = rig.driver().with_queue(false);
+    let data = driver.memory(4096);
+    let value: Vec<u8> = (0..700_u32).map(|n| (n % 251) as u8).collect();
+    data.write(0, &value).unwrap();
+    let arrays = driver.memory(8192);
+    let (at, base) = (arrays.iova(), data.iova());
+    let put = |n: usize, kind: u8, address: u64, length: u32| {
+        arrays.write(n * 16, SglDescriptor::new(kind, address, length).as_bytes()).unwrap();
+    };
+    let store = |length: u32, kind: u8| {
+        let sqe = kv::store(1, &Key::new(b"sgl").unwrap(), 700, StoreOptions::default());
+        sqe.with_sgl(&SglDescriptor::new(kind, at, length))
+    };
+    put(0, kind::DATA_BLOCK, base, 100);
+    put(1, kind::DATA_BLOCK, u64::MAX, 0);
+    put(2, kind::DATA_BLOCK, base + 100, 601);
+    assert_eq!(driver.io(&store(48, kind::LAST_SEGMENT)).status(), Status::SUCCESS);
+    assert_eq!(driver.retrieve(b"sgl"), Ok(value.clone()));
+    put(2, kind::SEGMENT, at + 4096, 32);
+    put(256, kind::DATA_BLOCK, base + 100, 599);
+    put(257, kind::LAST_SEGMENT, at + 4096 + 64, 16);
+    put(260, kind::DATA_BLOCK, base + 699, 1);
+    assert_eq!(driver.io(&store(48, kind::SEGMENT)).status(), Status::SUCCESS, "three arrays");
+    let get = kv::retrieve(1, &Key::new(b"sgl").unwrap(), 700).with_sgl(&SglDescriptor::new(kind::SEGMENT, at, 48));
+    data.write(0, &[0; 700]).unwrap();
+    assert_eq!(driver.io(&get).status(), Status::SUCCESS);
+    let mut back = vec![0; 700];
+    data.read(0, &mut back).unwrap();
+    assert_eq!(back, value);
+    let mut refused = |sqe: Sqe, status: Status| assert_eq!(driver.io(&sqe).status(), status, "{sqe:?}");
+    refused(store(40, kind::LAST_SEGMENT), Status::INVALID_SGL_SEGMENT_DESCRIPTOR);
+    refused(store(0, kind::SEGMENT), Status::INVALID_SGL_SEGMENT_DESCRIPTOR);
+    refused(store(1 << 20, kind::LAST_SEGMENT), Status::INVALID_SGL_DESCRIPTOR_COUNT);
+    refused(store(48, kind::LAST_SEGMENT), Status::SGL_DESCRIPTOR_TYPE_INVALID);
+    refused(store(48, kind::BIT_BUCKET), Status::SGL_DESCRIPTOR_TYPE_INVALID);
+    put(260, kind::DATA_BLOCK, base + 699, 0);
+    refused(store(48, kind::SEGMENT), Status::DATA_SGL_LENGTH_INVALID);
+    // Arrays that name each other have an end all the same.
+    put(257, kind::SEGMENT, at, 48);
+    refused(store(48, kind::SEGMENT), Status::INVALID_SGL_DESCRIPTOR_COUNT);
+    put(2, kind::LAST_SEGMENT, 0x77_0000_0000, 16);
+    refused(store(48, kind::SEGMENT), Status::DATA_TRANSFER_ERROR);
 }
 
 #[test]
