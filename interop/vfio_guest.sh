@@ -79,7 +79,7 @@ irqs=$(grep -c "$ROOT"q /proc/interrupts)
 
 # Pairs beside the root disk: what the specification says, by our own program; and by nvme-cli.
 wait_for_pairs "$ROOT"
-ours conform "/dev/$KV" > /tmp/report || { cat /tmp/report; fail "conform"; }
+ours conform "/dev/$KV" > /tmp/report || fail "conform: $(grep -v "^pass\|^open\|^skipped" /tmp/report)"
 echo "interop: $(tail -1 /tmp/report)"
 nvme id-ctrl "/dev/$ROOT" > /tmp/out 2>&1 || fail "id-ctrl: $(cat /tmp/out)"
 nvme smart-log "/dev/$ROOT" > /tmp/out 2>&1 || fail "smart-log: $(cat /tmp/out)"
@@ -101,7 +101,8 @@ load() {
     round=0
     until [ -e /tmp/stop ]; do
         round=$((round + 1))
-        awk -v r=$round 'BEGIN { for (n = 0; n < 200; n++) { v = r "-" n; while (length(v) < 200) v = v "." n * r; printf "pair%05d\t%s\n", n, v } }' > /tmp/pairs.tsv
+        awk -v r=$round 'BEGIN { for (n = 0; n < 200; n++) {
+            v = r "-" n; while (length(v) < 200) v = v "." n * r; printf "pair%05d\t%s\n", n, v } }' > /tmp/pairs.tsv
         until ours load --device "/dev/$KV?reconnect=120" /tmp/pairs.tsv > /dev/null; do [ -e /tmp/stop ] && return; sleep 0.2; done
         until ours dump --device "/dev/$KV?reconnect=120" /tmp/dump.tsv > /dev/null; do [ -e /tmp/stop ] && return; sleep 0.2; done
         sort /tmp/pairs.tsv > /tmp/written; sort /tmp/dump.tsv > /tmp/found

@@ -35,13 +35,13 @@ pub use saker_initiator::RemoteError;
 #[doc(inline)]
 pub use saker_linux::LinuxError;
 #[doc(inline)]
-pub use saker_vfio_client::VfioError;
-#[doc(inline)]
 pub use saker_nvme::group::Refused;
 #[doc(inline)]
 pub use saker_nvme::{KeyLengthError, Status};
 #[doc(inline)]
 pub use saker_profile::ProfileError;
+#[doc(inline)]
+pub use saker_vfio_client::VfioError;
 
 use saker_assembly::{or_profile, written};
 use thiserror::Error;

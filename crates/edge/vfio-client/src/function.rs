@@ -201,8 +201,7 @@ impl Function {
             interrupt_vector: u16::from(interrupts),
             base: pair.cq_iova(),
         };
-        let sq =
-            CreateSq { qid, entries, contiguous: true, priority: 0, cqid: qid, base: pair.sq_iova() };
+        let sq = CreateSq { qid, entries, contiguous: true, priority: 0, cqid: qid, base: pair.sq_iova() };
         for sqe in [build::create_cq(&cq), build::create_sq(&sq)] {
             self.admin(&sqe)?;
         }

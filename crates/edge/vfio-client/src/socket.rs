@@ -84,13 +84,7 @@ impl Socket {
     ///
     /// # Errors
     /// [`VfioError`].
-    pub fn map(
-        &mut self,
-        file: BorrowedFd<'_>,
-        offset: u64,
-        iova: u64,
-        bytes: u64,
-    ) -> Result<(), VfioError> {
+    pub fn map(&mut self, file: BorrowedFd<'_>, offset: u64, iova: u64, bytes: u64) -> Result<(), VfioError> {
         let mut fields = words(&[32, 3]);
         fields.extend([offset, iova, bytes].iter().flat_map(|word| word.to_le_bytes()));
         self.ask(command::DMA_MAP, &fields, &[file]).map(drop)

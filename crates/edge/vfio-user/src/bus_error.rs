@@ -139,7 +139,8 @@ fn replace_page(at: usize) -> bool {
     let errno = unsafe { *libc::__errno_location() };
     // SAFETY: the range is one page of a mapping that its owner keeps until the watch is dropped; whoever accesses it does so
     // by atomic operations, which find the new page.
-    let page = unsafe { libc::mmap(ptr::without_provenance_mut(start), page_bytes, protection, flags, -1, 0) };
+    let page =
+        unsafe { libc::mmap(ptr::without_provenance_mut(start), page_bytes, protection, flags, -1, 0) };
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
     page != libc::MAP_FAILED

@@ -31,8 +31,9 @@ pub(crate) struct Stop {
 
 /// How long a queue may be without memory between two messages: a client that moves memory unmaps it and maps it anew.
 const WITHOUT_MEMORY: Duration = Duration::from_millis(200);
-/// Turns without work before a polling thread gives its core away for a moment, and between two looks at the socket.
+/// Turns without work before a polling thread gives its core away for a moment.
 const SPINS: u32 = 20_000;
+/// Turns of a polling thread between two looks at the socket: a system call.
 const LOOK_EVERY: u32 = 256;
 /// Work that is due so soon is not slept for.
 const SOON: Duration = Duration::from_micros(100);
@@ -106,9 +107,10 @@ impl Engine {
     /// Serves until it is told to stop, then closes the device.
     pub fn run(mut self) -> Result<(), Error> {
         let ends_process = ends_process("vfio-user");
-        let mut idle = 0;
+        let (mut idle, mut turns) = (0, 0_u32);
         while !self.is_stopped() {
-            if self.turn(idle) {
+            turns = turns.wrapping_add(1);
+            if self.turn(turns) {
                 idle = 0;
                 ends_process.at_work();
                 continue;
@@ -135,9 +137,9 @@ impl Engine {
     }
 
     /// One turn of device and socket. True if there was anything to do.
-    fn turn(&mut self, idle: u32) -> bool {
+    fn turn(&mut self, number: u32) -> bool {
         let mut any = self.advance();
-        if !self.is_polling() || idle.is_multiple_of(LOOK_EVERY) {
+        if !self.is_polling() || number.is_multiple_of(LOOK_EVERY) {
             any |= self.look_at_socket();
         }
         any
@@ -190,7 +192,8 @@ impl Engine {
     /// Memory was mapped or unmapped.
     pub fn follow_memory(&mut self) {
         let is_there = self.device.follow_memory();
-        self.without_memory = if is_there { None } else { self.without_memory.or_else(|| Some(Clock::now())) };
+        self.without_memory =
+            if is_there { None } else { self.without_memory.or_else(|| Some(Clock::now())) };
     }
 
     /// Some client has taken memory away behind a mapping. If it is ours it is left.
@@ -307,7 +310,12 @@ impl Engine {
         self.leave(&"the server stops");
         let (events, late) = self.lag.counts();
         if events > 0 {
-            tracing::info!(socket = self.socket, events, late, "events of the device, and those over 5 us late");
+            tracing::info!(
+                socket = self.socket,
+                events,
+                late,
+                "events of the device, and those over 5 us late"
+            );
         }
         self.advance();
         while !self.device.is_disabled() {

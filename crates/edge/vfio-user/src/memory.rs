@@ -53,12 +53,7 @@ impl Drop for Mapping {
 ///
 /// # Errors
 /// For ranges that are not whole pages of the file, files that do not live in memory, and what the system refuses.
-pub(crate) fn map(
-    file: &OwnedFd,
-    offset: u64,
-    bytes: u64,
-    writable: bool,
-) -> io::Result<Arc<ForeignMemory>> {
+pub(crate) fn map(file: &OwnedFd, offset: u64, bytes: u64, writable: bool) -> io::Result<Arc<ForeignMemory>> {
     let page_bytes = page_bytes(file)?;
     let page = PAGE_BYTES as u64;
     let end = offset.checked_add(bytes).ok_or_else(invalid)?;

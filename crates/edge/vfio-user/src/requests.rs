@@ -79,7 +79,13 @@ impl Engine {
         let header = message.header;
         let outcome = self.obey(message).unwrap_or_else(|refused| {
             let Refused { errno, why } = refused;
-            tracing::debug!(socket = self.socket, command = header.command, errno, why, "a request is refused");
+            tracing::debug!(
+                socket = self.socket,
+                command = header.command,
+                errno,
+                why,
+                "a request is refused"
+            );
             reply::failed(&header, errno.unsigned_abs()).into()
         });
         if outcome.look {

@@ -89,7 +89,8 @@ impl Session {
                 return Ok(Some(Message { header, body, descriptors }));
             }
             let is_head = self.header.is_none();
-            let room = if is_head { &mut self.head[self.received..] } else { &mut self.body[self.received..] };
+            let room =
+                if is_head { &mut self.head[self.received..] } else { &mut self.body[self.received..] };
             match receive_some(self.socket.as_fd(), room, &mut self.descriptors) {
                 Ok(0) => return Err(SessionError::Closed),
                 Ok(bytes) => self.received += bytes,

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Hosts and clients that mean no good: commands and messages of any kind. The server lives, holds little, and is right
-//! afterwards.
+//! afterwards. A program of its own: it looks at the memory and the descriptors of the whole process.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "rig.rs"]
+#[expect(dead_code, reason = "the other program uses all of it")]
+mod rig;
 
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
@@ -17,7 +23,14 @@ use saker_sim::seed::{Rng, Seed};
 use saker_testing::{Replay, tier};
 use zerocopy::FromBytes;
 
-use crate::rig::{Driver, PAIRS, Rig};
+use rig::{Driver, PAIRS, Rig};
+
+/// One test at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Memory of this process in KiB.
 fn resident_kib() -> u64 {
@@ -50,8 +63,8 @@ fn command(rng: &mut Rng, page: &DmaRegion) -> Sqe {
     let mut sqe = Sqe::read_from_bytes(&bytes[..]).unwrap();
     if rng.below(5) > 0 {
         const OPCODES: [u8; 27] = [
-            0x00, 0x01, 0x02, 0x04, 0x05, 0x06, 0x08, 0x09, 0x0C, 0x10, 0x14, 0x19, 0x7F, 0xC0, 0xC1, 0xC2, 0xC4, 0xC5,
-            0xC9, 0xCE, 0xD0, 0xD1, 0xD4, 0xD8, 0xD9, 0xDA, 0xE4,
+            0x00, 0x01, 0x02, 0x04, 0x05, 0x06, 0x08, 0x09, 0x0C, 0x10, 0x14, 0x19, 0x7F, 0xC0, 0xC1, 0xC2,
+            0xC4, 0xC5, 0xC9, 0xCE, 0xD0, 0xD1, 0xD4, 0xD8, 0xD9, 0xDA, 0xE4,
         ];
         sqe.opcode = OPCODES[rng.below(27) as usize];
         sqe.flags = [0, 0, 0, 0x40, 0x40, 0x80, 0xC0, 1][rng.below(8) as usize];
@@ -69,8 +82,11 @@ fn command(rng: &mut Rng, page: &DmaRegion) -> Sqe {
 /// what was stored before has to be there.
 #[test]
 fn malformed_commands_are_answered_and_harm_nothing() {
+    let _turn = turn();
     let replay = Replay::campaign();
-    for url in ["mem:?size=64MiB&profile=tiny&blocks=4MiB", "mem:?size=64MiB&profile=tiny&engine=lsm&timing=real"] {
+    for url in
+        ["mem:?size=64MiB&profile=tiny&blocks=4MiB", "mem:?size=64MiB&profile=tiny&engine=lsm&timing=real"]
+    {
         let mut rng = Seed(replay.seed()).child(url).rng();
         let rig = Rig::new(url, false);
         let mut driver = rig.driver().with_queue(false);
@@ -142,6 +158,7 @@ fn bad_admin(driver: &mut Driver, rng: &mut Rng, page: &DmaRegion) {
 /// Doorbells of any value on queues that are there and that are not.
 #[test]
 fn doorbells_out_of_range_are_ignored_or_refused() {
+    let _turn = turn();
     for busy_poll in [false, true] {
         let rig = Rig::new(PAIRS, busy_poll);
         let mut driver = rig.driver().with_queue(false);
@@ -212,12 +229,14 @@ fn send(stream: &UnixStream, bytes: &[u8], files: &[BorrowedFd<'_>]) -> bool {
     let mut control = SendAncillaryBuffer::new(&mut space);
     assert!(files.is_empty() || control.push(SendAncillaryMessage::ScmRights(files)));
     let flags = SendFlags::NOSIGNAL;
-    sendmsg(stream, &[std::io::IoSlice::new(bytes)], &mut control, flags).is_ok_and(|sent| sent == bytes.len())
+    sendmsg(stream, &[std::io::IoSlice::new(bytes)], &mut control, flags)
+        .is_ok_and(|sent| sent == bytes.len())
 }
 
 /// Messages of any kind, in pieces or whole, from clients that read the answers or do not.
 #[test]
 fn hostile_messages_end_with_a_client_that_is_served() {
+    let _turn = turn();
     let replay = Replay::campaign();
     let mut rng = Seed(replay.seed()).child("messages").rng();
     let rig = Rig::new(PAIRS, false);

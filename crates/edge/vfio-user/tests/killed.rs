@@ -70,7 +70,10 @@ impl Spawned {
 
     /// The next thing that it says; nothing once it is dead.
     fn next(&mut self) -> Option<String> {
-        self.lines.by_ref().map_while(Result::ok).find_map(|line| line.strip_prefix("said ").map(str::to_owned))
+        self.lines
+            .by_ref()
+            .map_while(Result::ok)
+            .find_map(|line| line.strip_prefix("said ").map(str::to_owned))
     }
 
     fn kill(mut self) -> Vec<String> {

@@ -4,7 +4,6 @@
 
 mod blocks;
 mod clients;
-mod hostile;
 mod killed;
 mod memory;
 mod pairs;

@@ -60,7 +60,12 @@ fn regions_are_whole_pages_of_a_file_in_memory_and_do_not_overlap() {
         assert_eq!(map(offset, iova, bytes), EINVAL, "{offset:#x} {iova:#x} {bytes:#x}");
     }
     assert_eq!(map(0, u64::MAX - 0xFFF, 0x1000), 0, "the last page of the address space");
-    for (iova, bytes) in [(0x10_0000_0000, 0x1000), (0x10_0000_1000, 0x7000), (0x0F_FFFF_F000, 0x2000), (0x30_0000_0000, 0x1000)] {
+    for (iova, bytes) in [
+        (0x10_0000_0000, 0x1000),
+        (0x10_0000_1000, 0x7000),
+        (0x0F_FFFF_F000, 0x2000),
+        (0x30_0000_0000, 0x1000),
+    ] {
         assert_eq!(errno(socket.unmap(iova, bytes)), ENOENT, "{iova:#x} {bytes:#x}");
     }
     assert_eq!(errno(socket.unmap(0x0F_FFFF_F000, 0xA000)), 0, "three at once");
@@ -137,7 +142,8 @@ fn data_in_segments_of_an_sgl_is_moved_and_bad_segments_are_refused() {
     put(257, kind::LAST_SEGMENT, at + 4096 + 64, 16);
     put(260, kind::DATA_BLOCK, base + 699, 1);
     assert_eq!(driver.io(&store(48, kind::SEGMENT)).status(), Status::SUCCESS, "three arrays");
-    let get = kv::retrieve(1, &Key::new(b"sgl").unwrap(), 700).with_sgl(&SglDescriptor::new(kind::SEGMENT, at, 48));
+    let get =
+        kv::retrieve(1, &Key::new(b"sgl").unwrap(), 700).with_sgl(&SglDescriptor::new(kind::SEGMENT, at, 48));
     data.write(0, &[0; 700]).unwrap();
     assert_eq!(driver.io(&get).status(), Status::SUCCESS);
     let mut back = vec![0; 700];

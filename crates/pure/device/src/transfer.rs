@@ -132,7 +132,10 @@ impl Pieces {
         for (at, n) in pieces {
             let (from, to) = (start.max(offset), (start + n).min(end));
             if from < to {
-                f(at.wrapping_add(u64::from(from - start)), (from - offset) as usize..(to - offset) as usize)?;
+                f(
+                    at.wrapping_add(u64::from(from - start)),
+                    (from - offset) as usize..(to - offset) as usize,
+                )?;
             }
             start += n;
         }

@@ -40,8 +40,9 @@ mod sync;
 pub use account::{Data, LINE_BYTES, LinkBytes, Rule, TlpShape, Traffic};
 pub use bar::{BarBuffer, BarError, REGION_BYTES};
 pub use dma::{
-    ARENA_IOVA, ArenaFull, DmaError, DmaFault, DmaRegion, DmaSpace, ForeignError, ForeignMemory, ForeignOwner, MapError,
-    PAGE_BYTES, Placement, WINDOW_BYTES_MAX, WINDOW_IOVA, WINDOW_STRIDE, Window, gather, gather_into, prp_pieces, scatter,
+    ARENA_IOVA, ArenaFull, DmaError, DmaFault, DmaRegion, DmaSpace, ForeignError, ForeignMemory,
+    ForeignOwner, MapError, PAGE_BYTES, Placement, WINDOW_BYTES_MAX, WINDOW_IOVA, WINDOW_STRIDE, Window,
+    gather, gather_into, prp_pieces, scatter,
 };
 pub use entry::{Cqe, Sqe};
 pub use prefetch::{prefetch, prefetch_early};

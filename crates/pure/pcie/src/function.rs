@@ -105,9 +105,7 @@ impl Function {
     pub fn write(&mut self, index: u32, offset: u64, from: &[u8]) -> Result<Effect, AccessError> {
         check(index, offset, from.len() as u64)?;
         match index {
-            region::CONFIG => {
-                Ok(if self.config.write(offset, from) { Effect::Reset } else { Effect::None })
-            }
+            region::CONFIG => Ok(if self.config.write(offset, from) { Effect::Reset } else { Effect::None }),
             region::BAR0 => self.write_bar0(offset, from),
             _ => {
                 self.lines.store(&self.values, offset, from);
@@ -207,7 +205,11 @@ impl Function {
         }
         for (at, word) in (offset..).step_by(4).zip(words) {
             let value = u32::from_le_bytes(*word);
-            if at < DOORBELLS { self.write_register(at, value) } else { self.ring(at, value).ok_or(refused)? }
+            if at < DOORBELLS {
+                self.write_register(at, value)
+            } else {
+                self.ring(at, value).ok_or(refused)?
+            }
         }
         Ok(Effect::Look)
     }
@@ -251,6 +253,7 @@ const MASKED: [u8; TABLE_BYTES] = {
 
 fn check(index: u32, offset: u64, bytes: u64) -> Result<(), AccessError> {
     let end = offset.checked_add(bytes);
-    let fits = end.is_some_and(|end| end <= bar::region_bytes(index)) && bytes > 0 && bytes <= 16 * PAGE_BYTES;
+    let fits =
+        end.is_some_and(|end| end <= bar::region_bytes(index)) && bytes > 0 && bytes <= 16 * PAGE_BYTES;
     if fits { Ok(()) } else { Err(AccessError { region: index, offset, bytes }) }
 }

@@ -372,11 +372,8 @@ impl<'m> Fields<'m> {
     fn region_write(&mut self) -> Result<Request<'m>, MessageError> {
         let (offset, region, count) = self.access().ok_or(MessageError::Short)?;
         let data = self.0.get(..count as usize).filter(|_| count > 0);
-        let refused = MessageError::Field {
-            command: command::REGION_WRITE,
-            field: "count",
-            value: u64::from(count),
-        };
+        let refused =
+            MessageError::Field { command: command::REGION_WRITE, field: "count", value: u64::from(count) };
         data.map(|data| Request::RegionWrite { region, offset, data }).ok_or(refused)
     }
 }

@@ -110,7 +110,9 @@ fn values_are_stored_in_lines_or_in_words_that_make_a_line() {
 #[test]
 fn what_is_beyond_a_region_is_refused() {
     let mut rig = Rig::new();
-    for (index, bytes) in [(BAR0, BAR0_BYTES), (BAR2, BAR2_BYTES), (region::CONFIG, 4096), (1, 0), (u32::MAX, 0)] {
+    for (index, bytes) in
+        [(BAR0, BAR0_BYTES), (BAR2, BAR2_BYTES), (region::CONFIG, 4096), (1, 0), (u32::MAX, 0)]
+    {
         for at in [bytes, bytes.wrapping_sub(3), u64::MAX, u64::MAX - 3] {
             assert!(rig.function.read(index, at, &mut [0; 4]).is_err(), "{index} {at:#x}");
             assert!(rig.function.write(index, at, &[0; 4]).is_err(), "{index} {at:#x}");

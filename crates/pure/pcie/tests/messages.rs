@@ -52,16 +52,20 @@ fn requests_are_read() {
 
 #[test]
 fn interrupts_are_set_taken_back_and_triggered() {
-    let set = |flags, count, descriptors| parse(command::SET_IRQS, &words(&[20, flags, 2, 3, count]), descriptors).map(|request| {
-        let Request::SetIrqs { index: 2, start: 3, action, .. } = request else { panic!("{request:?}") };
-        action
-    });
+    let set = |flags, count, descriptors| {
+        parse(command::SET_IRQS, &words(&[20, flags, 2, 3, count]), descriptors).map(|request| {
+            let Request::SetIrqs { index: 2, start: 3, action, .. } = request else { panic!("{request:?}") };
+            action
+        })
+    };
     assert_eq!(set(0x24, 2, 2), Ok(IrqAction::Descriptors));
     assert_eq!(set(0x24, 2, 0), Ok(IrqAction::Forget), "without descriptors there is nothing to tell by");
     assert_eq!(set(0x21, 0, 0), Ok(IrqAction::Forget));
     assert_eq!(set(0x21, 1, 0), Ok(IrqAction::Trigger));
     assert_eq!(set(0x09, 1, 0), Ok(IrqAction::Mask));
-    for (flags, count, descriptors) in [(0x24, 1, 2), (0x24, 3, 2), (0x21, 1, 1), (0x22, 1, 0), (0, 1, 0), (0x24, u32::MAX, 0)] {
+    for (flags, count, descriptors) in
+        [(0x24, 1, 2), (0x24, 3, 2), (0x21, 1, 1), (0x22, 1, 0), (0, 1, 0), (0x24, u32::MAX, 0)]
+    {
         assert!(set(flags, count, descriptors).is_err(), "{flags:#x} {count} {descriptors}");
     }
 }

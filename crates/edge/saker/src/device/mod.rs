@@ -231,10 +231,7 @@ pub fn build_device_at(
     Ok((device, host, profile))
 }
 
-fn built(
-    url: &DeviceUrl,
-    at: &dyn Fn(u16) -> Attachment,
-) -> Result<(AnyDevice, Attachment, String), Error> {
+fn built(url: &DeviceUrl, at: &dyn Fn(u16) -> Attachment) -> Result<(AnyDevice, Attachment, String), Error> {
     match &url.place {
         Backing::Memory { bytes, profile, seed, engine, blocks, .. } => {
             let profile = profile_named(profile)?;

@@ -85,8 +85,7 @@ impl Flight {
     /// Whether DW0 of the completion says how many bytes there are.
     fn tells_length(&self) -> bool {
         use vendor_specific::opcode::{GROUP_RESULTS, ITERATOR_NEXT};
-        matches!(self.sqe.opcode, kv::opcode::RETRIEVE | GROUP_RESULTS | ITERATOR_NEXT)
-            && self.is_of_pairs
+        matches!(self.sqe.opcode, kv::opcode::RETRIEVE | GROUP_RESULTS | ITERATOR_NEXT) && self.is_of_pairs
     }
 
     /// Gives the library its data.

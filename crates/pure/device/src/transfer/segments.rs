@@ -2,8 +2,8 @@
 //! SGL segments: arrays of descriptors in host memory (Base 2.0, section 4.1.2). Each is copied once.
 
 use saker_link::{Data, DmaSpace};
+use saker_nvme::Status;
 use saker_nvme::sgl::{SglDescriptor, kind};
-use saker_nvme::{Status, sgl};
 use zerocopy::FromBytes;
 
 use super::Pieces;
@@ -32,12 +32,15 @@ pub(super) fn segments(first: &SglDescriptor, bytes: u32, space: &DmaSpace) -> R
         fetched += length / DESCRIPTOR_BYTES;
         let mut copied = vec![0; length as usize];
         space.read(segment.address.get(), &mut copied).map_err(|_| Status::DATA_TRANSFER_ERROR)?;
-        let descriptors = <[SglDescriptor]>::ref_from_bytes(&copied).map_err(|_| Status::INVALID_SGL_SEGMENT_DESCRIPTOR)?;
+        let descriptors =
+            <[SglDescriptor]>::ref_from_bytes(&copied).map_err(|_| Status::INVALID_SGL_SEGMENT_DESCRIPTOR)?;
         if is_last {
             blocks.take_all(descriptors)?;
             break;
         }
-        let Some((next, others)) = descriptors.split_last() else { return Err(Status::INVALID_SGL_SEGMENT_DESCRIPTOR) };
+        let Some((next, others)) = descriptors.split_last() else {
+            return Err(Status::INVALID_SGL_SEGMENT_DESCRIPTOR);
+        };
         blocks.take_all(others)?;
         segment = *next;
     }
@@ -56,7 +59,7 @@ struct Blocks {
 impl Blocks {
     fn take_all(&mut self, descriptors: &[SglDescriptor]) -> Result<(), Status> {
         for descriptor in descriptors {
-            if descriptor.kind != sgl::kind::DATA_BLOCK {
+            if descriptor.kind != kind::DATA_BLOCK {
                 return Err(Status::SGL_DESCRIPTOR_TYPE_INVALID);
             }
             let taken = descriptor.length.get().min(self.left);

@@ -53,7 +53,9 @@ impl<const N: usize> RingMemory<N> {
             return true;
         }
         let bytes = self.entries as usize * N * 8;
-        let Some((words, foreign)) = self.space.ring_words(self.iova, bytes, self.writes) else { return false };
+        let Some((words, foreign)) = self.space.ring_words(self.iova, bytes, self.writes) else {
+            return false;
+        };
         (self.first, self.foreign) = (words.cast(), foreign);
         true
     }

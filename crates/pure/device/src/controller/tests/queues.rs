@@ -40,7 +40,10 @@ fn queues_come_and_go() {
     bench.action(&build::delete_sq(4));
     assert_eq!(bench.action(&build::delete_cq(1)), Action::DeleteCq { qid: 1 });
     assert_eq!(bench.refusal(&sq(1, 1)), Status::CQ_INVALID);
-    assert_eq!(bench.action(&cq(1)), Action::CreateCq { qid: 1, entries: 64, iova: 0x30_0000, vector: Some(1) });
+    assert_eq!(
+        bench.action(&cq(1)),
+        Action::CreateCq { qid: 1, entries: 64, iova: 0x30_0000, vector: Some(1) }
+    );
 }
 
 #[test]
