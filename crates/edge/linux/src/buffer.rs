@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Memory that the kernel reads and writes.
 
-use std::ptr;
-
-use rustix::mm::{Advice, madvise};
+use memmap2::{Advice, MmapMut};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// A page, at a page's boundary.
@@ -11,29 +9,24 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 #[repr(C, align(4096))]
 struct Page([u8; 4096]);
 
-/// Pages of one huge page.
-const HUGE: usize = (2 << 20) / size_of::<Page>();
-
-/// A huge page, if the kernel has one.
-#[derive(Clone, Debug, FromBytes, IntoBytes, KnownLayout, Immutable)]
-#[repr(C, align(2097152))]
-struct HugePage([Page; HUGE]);
-
-/// More pages than this, at any offset in the first, take more segments than the kernel gives a PCIe controller (`NVME_MAX_SEGS`, 127 in
-/// `drivers/nvme/host/pci.c` of Linux 6.1), unless they are neighbours in memory.
+/// Pages that take no more segments than the kernel gives a PCIe controller, wherever they are in memory: `NVME_MAX_SEGS`, 127, in
+/// `drivers/nvme/host/pci.c` of Linux 6.1. Of more pages neighbours have to be neighbours in memory.
 const SCATTERED_MAX: usize = 126;
+/// Bytes of a huge page.
+const HUGE_BYTES: usize = 2 << 20;
 
-/// Bytes that begin with a page: the kernel maps them in place. Many pages are in huge ones.
-#[derive(Clone, Debug)]
+/// Bytes that begin with a page: the kernel maps them in place. Many are in huge pages, if the kernel has any.
+#[derive(Debug)]
 pub(crate) struct Buffer {
     memory: Memory,
     bytes: usize,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Memory {
     Pages(Vec<Page>),
-    Huge(Vec<HugePage>),
+    /// A mapping of its own, and where the first huge page begins in it: memory that was in use before stays in small pages.
+    Huge(MmapMut, usize),
 }
 
 impl Default for Buffer {
@@ -46,11 +39,8 @@ impl Buffer {
     /// Zeros.
     pub fn new(bytes: usize) -> Self {
         let pages = bytes.div_ceil(size_of::<Page>());
-        let memory = if pages > SCATTERED_MAX {
-            Memory::Huge(huge(bytes.div_ceil(size_of::<HugePage>())))
-        } else {
-            Memory::Pages(vec![Page([0; 4096]); pages])
-        };
+        let huge = if pages > SCATTERED_MAX { huge(bytes) } else { None };
+        let memory = huge.unwrap_or_else(|| Memory::Pages(vec![Page([0; 4096]); pages]));
         Self { memory, bytes }
     }
 
@@ -62,34 +52,29 @@ impl Buffer {
     }
 
     pub fn bytes(&self) -> &[u8] {
-        let all = match &self.memory {
-            Memory::Pages(pages) => pages.as_bytes(),
-            Memory::Huge(pages) => pages.as_bytes(),
-        };
-        &all[..self.bytes]
+        match &self.memory {
+            Memory::Pages(pages) => &pages.as_bytes()[..self.bytes],
+            Memory::Huge(mapped, at) => &mapped[*at..at + self.bytes],
+        }
     }
 
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        let all = match &mut self.memory {
-            Memory::Pages(pages) => pages.as_mut_bytes(),
-            Memory::Huge(pages) => pages.as_mut_bytes(),
-        };
-        &mut all[..self.bytes]
+        match &mut self.memory {
+            Memory::Pages(pages) => &mut pages.as_mut_bytes()[..self.bytes],
+            Memory::Huge(mapped, at) => &mut mapped[*at..*at + self.bytes],
+        }
     }
 }
 
-/// Huge pages of zeros. The kernel is asked for them before they are touched.
-fn huge(count: usize) -> Vec<HugePage> {
-    let mut pages: Vec<HugePage> = Vec::with_capacity(count);
-    let (start, bytes) = (pages.as_mut_ptr(), count * size_of::<HugePage>());
-    // SAFETY: the range is the vector's memory; advice changes none of its bytes. A kernel without huge pages refuses.
-    let _ = unsafe { madvise(start.cast(), bytes, Advice::LinuxHugepage) };
-    // SAFETY: there is room for that many, and all-zero bytes are pages.
-    unsafe {
-        ptr::write_bytes(start, 0, count);
-        pages.set_len(count);
-    }
-    pages
+/// So many bytes in huge pages, untouched; nothing where the system refuses.
+fn huge(bytes: usize) -> Option<Memory> {
+    let whole = bytes.next_multiple_of(HUGE_BYTES);
+    let mapped = MmapMut::map_anon(whole + HUGE_BYTES).ok()?;
+    // A kernel without them has small ones.
+    let _ = mapped.advise(Advice::HugePage);
+    let address = mapped.as_ptr().addr();
+    let at = address.next_multiple_of(HUGE_BYTES) - address;
+    Some(Memory::Huge(mapped, at))
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@
 //! The parts of these errors have their names here.
 //!
 //! ```
-//! use saker::error::{BuildError, EnvelopeError, HostError, KeyLengthError, LinuxError, MemoryError, ProfileError};
+//! use saker::error::{BuildError, EnvelopeError, HostError, KeyLengthError, LinuxError, MemoryError, ProfileError, VfioError};
 //! use saker::error::{ProtocolError, Refused, RemoteError, Status, SubmitError};
 //! use saker::StoreError;
 //! #[derive(Debug)]
 //! enum Layer {
-//!     Opening(Option<(BuildError, LinuxError, ProfileError, RemoteError)>),
+//!     Opening(Option<(BuildError, LinuxError, ProfileError, RemoteError, VfioError)>),
 //!     Host(Option<(EnvelopeError, KeyLengthError, MemoryError, ProtocolError, Refused, SubmitError)>),
 //!     Device(Status),
 //! }
