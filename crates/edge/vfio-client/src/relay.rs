@@ -14,9 +14,8 @@ use saker_nvme::admin::AdminCommand;
 use saker_nvme::admin::feature::fid;
 use saker_nvme::regs::{Aqa, Cc, Csts};
 use saker_nvme::transfer::{Contents, of_admin};
-use saker_nvme::vendor_specific::{Capabilities, LID_CAPABILITIES, Methods};
+use saker_nvme::vendor_specific::{Capabilities, LID_CAPABILITIES};
 use saker_nvme::{Sqe, Status, admin};
-use zerocopy::{FromBytes, IntoBytes};
 
 use crate::error::VfioError;
 use crate::function::{ADMIN_ENTRIES, Function, Pair};
@@ -280,7 +279,7 @@ impl Relay {
             let known = |nsid| self.contents.get(&nsid).copied();
             self.contents.extend(saker_nvme::transfer::contents_told(sqe, &data, known));
             if sqe.opcode == admin::opcode::GET_LOG_PAGE && sqe.cdw10.get() as u8 == LID_CAPABILITIES {
-                narrow(&mut data);
+                Capabilities::narrow(&mut data);
             }
             if let Err(status) = flight.deliver(&self.space, &data) {
                 return Ok((status, 0));
@@ -424,20 +423,4 @@ impl Queue {
 fn pages(depth: u16) -> u32 {
     let rings = 4 * ADMIN_ENTRIES + 1024;
     rings + (u32::from(depth) + 4) * SLOT_PAGES_MAX
-}
-
-/// Of a log page C0h only what works where data goes through memory of another kind than the library's is passed on.
-fn narrow(page: &mut [u8]) {
-    let Ok((known, _)) = Capabilities::mut_from_prefix(page) else { return };
-    let had = known.methods();
-    let methods = Methods::default()
-        .with_groups(had.groups())
-        .with_prefetch_groups(had.prefetch_groups())
-        .with_iterators(had.iterators())
-        .with_transactions(had.transactions())
-        .with_long_keys_in_transactions(had.long_keys_in_transactions());
-    if known.is_known() {
-        *known = Capabilities::new(methods, 0, 0, 0).with_group_bytes(known.group_bytes_max.get());
-    }
-    debug_assert!(known.as_bytes().len() == 64, "the page has 64 bytes");
 }
