@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The controller of a PCIe function: registers, doorbells, queue pairs, the admin queue.
 
+mod admin;
+
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -9,9 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use saker_link::{ARENA_IOVA, DmaSpace, DoorbellKind, Doorbells, HostQueuePair, PAGE_BYTES};
-use saker_nvme::admin::{CreateCq, CreateSq, build};
 use saker_nvme::regs::{Aqa, Cap, Cc, Csts, offset};
-use saker_nvme::{Cqe, Sqe};
 
 use crate::error::VfioError;
 use crate::memory::{doorbells, shared_pages};
@@ -29,8 +29,6 @@ pub const ADMIN_ENTRIES: u32 = 32;
 const QUEUE_PAIRS: u16 = 65;
 /// How long a command of the admin queue may take.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Looks at a completion queue before it is waited for.
-const SPINS: u32 = 2_000;
 
 /// A function that is reached: nothing is enabled yet, or again.
 #[derive(Debug)]
@@ -185,74 +183,6 @@ impl Function {
                 return Err(VfioError::Fatal(csts.0));
             }
         }
-    }
-
-    /// Makes an I/O queue pair of so many entries each, with interrupts by vector 1 if `interrupts` says so.
-    ///
-    /// # Errors
-    /// [`VfioError`].
-    pub fn create_pair(&mut self, qid: u16, entries: u32, interrupts: bool) -> Result<Pair, VfioError> {
-        let pair = HostQueuePair::new(&self.space, &self.doorbells, qid, entries, entries)?;
-        let cq = CreateCq {
-            qid,
-            entries,
-            contiguous: true,
-            interrupts_enabled: interrupts,
-            interrupt_vector: u16::from(interrupts),
-            base: pair.cq_iova(),
-        };
-        let sq = CreateSq { qid, entries, contiguous: true, priority: 0, cqid: qid, base: pair.sq_iova() };
-        for sqe in [build::create_cq(&cq), build::create_sq(&sq)] {
-            self.admin(&sqe)?;
-        }
-        Ok(pair)
-    }
-
-    /// Carries out an admin command, whose data is where it says.
-    ///
-    /// # Errors
-    /// [`VfioError::Admin`] if it is refused.
-    pub fn admin(&mut self, sqe: &Sqe) -> Result<Cqe, VfioError> {
-        let cqe = self.raw_admin(sqe)?;
-        if cqe.status().is_success() { Ok(cqe) } else { Err(VfioError::Admin(cqe.status())) }
-    }
-
-    /// The same, whatever it is answered.
-    ///
-    /// # Errors
-    /// [`VfioError`] if it is not answered.
-    pub fn raw_admin(&mut self, sqe: &Sqe) -> Result<Cqe, VfioError> {
-        self.next_cid = self.next_cid.wrapping_add(1);
-        let sqe = sqe.with_cid(self.next_cid);
-        let Some(mut admin) = self.admin.take() else { return Err(VfioError::Fatal(0)) };
-        let answer = self.admin_on(&mut admin, &sqe);
-        self.admin = Some(admin);
-        answer
-    }
-
-    fn admin_on(&mut self, admin: &mut HostQueuePair, sqe: &Sqe) -> Result<Cqe, VfioError> {
-        if admin.submit(sqe).is_err() {
-            return Err(VfioError::Fatal(0));
-        }
-        admin.ring();
-        self.tell(0, DoorbellKind::SqTail)?;
-        let begun = Instant::now();
-        let mut spins = 0;
-        let cqe = loop {
-            if let Some(cqe) = admin.poll() {
-                break cqe;
-            }
-            spins += 1;
-            if spins > SPINS {
-                self.rest(Duration::from_millis(10))?;
-                if begun.elapsed() > PATIENCE {
-                    return Err(VfioError::Fatal(self.register(offset::CSTS)?));
-                }
-            }
-        };
-        admin.ring_cq();
-        self.tell(0, DoorbellKind::CqHead)?;
-        Ok(cqe)
     }
 
     /// Tells the device of a doorbell, if it does not look by itself.

@@ -3,11 +3,13 @@
 //! that the device reaches.
 
 mod flights;
+mod lost;
+mod queue;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use saker_link::{DmaSpace, DoorbellKind, Doorbells, PairPlace, Registers, RelayPair, offset};
 use saker_nvme::admin::AdminCommand;
@@ -18,8 +20,9 @@ use saker_nvme::vendor_specific::{Capabilities, LID_CAPABILITIES};
 use saker_nvme::{Sqe, Status, admin};
 
 use crate::error::VfioError;
-use crate::function::{ADMIN_ENTRIES, Function, Pair};
+use crate::function::{ADMIN_ENTRIES, Function};
 use flights::{Flight, Flights, SLOT_PAGES_MAX};
+use queue::Queue;
 
 /// Which device, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,16 +41,6 @@ const QUEUE_PAIRS: u16 = 65;
 const SPINS: u32 = 2_000;
 /// How long it waits at a time.
 const REST: Duration = Duration::from_millis(10);
-/// Between two attempts to reach a server.
-const PAUSE: Duration = Duration::from_millis(50);
-
-#[derive(Debug)]
-struct Queue {
-    local: RelayPair,
-    remote: Pair,
-    entries: u32,
-    flights: Flights,
-}
 
 /// A device. [`Relay::advance`] does all the work.
 #[derive(Debug)]
@@ -286,136 +279,6 @@ impl Relay {
             }
         }
         Ok((cqe.status(), cqe.result()))
-    }
-
-    /// The server has gone: connects again. What only reads is sent once more, of the rest nobody knows whether it was done.
-    fn lost(&mut self) {
-        if self.is_lost {
-            return self.give_up();
-        }
-        for queue in self.queues.values_mut() {
-            queue.fail(|flight| !flight.only_reads, Status::ABORTED_BY_HOST);
-        }
-        let deadline = Instant::now() + self.options.reconnect;
-        while let Err(error) = self.reconnect() {
-            if Instant::now() >= deadline || matches!(error, VfioError::Class(_) | VfioError::Admin(_)) {
-                self.is_lost = true;
-                return self.give_up();
-            }
-            std::thread::sleep(PAUSE);
-        }
-        self.reconnects += 1;
-        self.idle_turns = 0;
-    }
-
-    fn give_up(&mut self) {
-        for queue in self.queues.values_mut() {
-            queue.fail(|_| true, Status::HOST_PATHING_ERROR);
-            while let Some(sqe) = queue.fetch() {
-                queue.local.complete(&sqe, Status::HOST_PATHING_ERROR, 0);
-            }
-        }
-        if let Some(pair) = &mut self.admin {
-            while let Some(sqe) = pair.fetch() {
-                pair.complete(&sqe, Status::HOST_PATHING_ERROR, 0);
-            }
-        }
-    }
-
-    fn reconnect(&mut self) -> Result<(), VfioError> {
-        let mut function = Function::open(&self.options.path, pages(self.options.depth))?;
-        if self.admin.is_some() {
-            function.enable()?;
-            if let Some(sqe) = self.queues_asked {
-                function.raw_admin(&sqe)?;
-            }
-        }
-        let interrupts = !function.is_mapped();
-        let mut pairs = Vec::new();
-        for (qid, queue) in &self.queues {
-            pairs.push(function.create_pair(*qid, queue.entries, interrupts)?);
-        }
-        for ((qid, queue), pair) in self.queues.iter_mut().zip(pairs) {
-            queue.remote = pair;
-            queue.resume(&self.space, function.space());
-            queue.remote.ring();
-            function.tell(*qid, DoorbellKind::SqTail)?;
-        }
-        self.function = function;
-        Ok(())
-    }
-}
-
-impl Queue {
-    fn fetch(&mut self) -> Option<Sqe> {
-        self.local.post();
-        self.local.fetch()
-    }
-
-    /// Sends what the library has submitted. True if there was anything.
-    fn hand_over(
-        &mut self,
-        space: &Arc<DmaSpace>,
-        function: &Function,
-        contents: &BTreeMap<u32, Contents>,
-    ) -> bool {
-        let mut any = false;
-        while let Some(sqe) = self.fetch() {
-            let contents = contents.get(&sqe.nsid.get()).copied().unwrap_or(Contents::Kv);
-            let kind = (contents.only_reads(&sqe), contents == Contents::Kv);
-            let sent = Flight::new(sqe, contents.transfer(&sqe), kind, space)
-                .and_then(|flight| self.launch(flight, space, function.space()));
-            match sent {
-                Ok(()) => any = true,
-                Err(status) => self.local.complete(&sqe, status, 0),
-            }
-        }
-        any
-    }
-
-    fn launch(
-        &mut self,
-        flight: Flight,
-        local: &Arc<DmaSpace>,
-        remote: &Arc<DmaSpace>,
-    ) -> Result<(), Status> {
-        let sqe = flight.send(local, remote)?;
-        // The rings are as long as the library's.
-        self.remote.submit(&sqe).map_err(|_| Status::HOST_PATHING_ERROR)?;
-        self.flights.insert(flight);
-        Ok(())
-    }
-
-    /// Takes completions. True if there was any.
-    fn take(&mut self, space: &Arc<DmaSpace>) -> bool {
-        let mut any = false;
-        while let Some(cqe) = self.remote.poll() {
-            any = true;
-            let Some(flight) = self.flights.remove(cqe.cid.get()) else { continue };
-            let mut status = cqe.status();
-            if status.is_success() {
-                let data = flight.received(cqe.result());
-                status = flight.deliver(space, &data).err().unwrap_or(status);
-            }
-            self.local.complete(&flight.sqe, status, cqe.result());
-        }
-        any
-    }
-
-    fn fail(&mut self, which: impl Fn(&Flight) -> bool, status: Status) {
-        for flight in self.flights.take_if(which) {
-            self.local.complete(&flight.sqe, status, 0);
-        }
-    }
-
-    /// Sends again what was kept.
-    fn resume(&mut self, local: &Arc<DmaSpace>, remote: &Arc<DmaSpace>) {
-        for flight in self.flights.take_if(|_| true) {
-            let sqe = flight.sqe;
-            if let Err(status) = self.launch(flight.anew(), local, remote) {
-                self.local.complete(&sqe, status, 0);
-            }
-        }
     }
 }
 

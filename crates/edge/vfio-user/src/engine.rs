@@ -4,21 +4,23 @@
 //! It has two ways to wait. Without polling it sleeps on the socket: every doorbell is a message. With polling the page of
 //! doorbells is the client's to map, so nobody tells when one is rung: the thread looks all the time while a client is there.
 
-use std::os::fd::{AsFd, OwnedFd};
+mod clients;
+mod waits;
+
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant as Clock};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use saker::any::{Lag, catch_up};
-use saker::{AnyDevice, Error, close_device, panics::ends_process};
+use saker::{AnyDevice, Error, panics::ends_process};
 use saker_link::DmaSpace;
 use saker_pcie::Function;
 use saker_sim::Instant;
 
 use crate::bus_error;
-use crate::session::{Session, SessionError};
+use crate::session::Session;
 use crate::vectors::Vectors;
 
 /// What ends a server's threads.
@@ -35,12 +37,6 @@ const WITHOUT_MEMORY: Duration = Duration::from_millis(200);
 const SPINS: u32 = 20_000;
 /// Turns of a polling thread between two looks at the socket: a system call.
 const LOOK_EVERY: u32 = 256;
-/// Work that is due so soon is not slept for.
-const SOON: Duration = Duration::from_micros(100);
-/// The longest that the end waits for the medium; an image recovers what is left.
-const SHUTDOWN: Duration = Duration::from_secs(30);
-/// How often whoever sleeps looks around.
-const TICK: Duration = Duration::from_millis(500);
 
 /// A client and what it has given.
 #[derive(Debug)]
@@ -204,61 +200,6 @@ impl Engine {
         }
     }
 
-    fn look_at_socket(&mut self) -> bool {
-        match &mut self.client {
-            None => self.accept(),
-            Some(client) if client.session.has_unsent() => {
-                let sent = client.session.send_rest();
-                self.leave_if_failed(sent.map(|()| false))
-            }
-            Some(_) => {
-                let served = self.serve();
-                self.leave_if_failed(served)
-            }
-        }
-    }
-
-    fn leave_if_failed(&mut self, done: Result<bool, SessionError>) -> bool {
-        done.unwrap_or_else(|why| {
-            self.leave(&why);
-            true
-        })
-    }
-
-    /// Serves messages that are there, up to one that the device has to look at.
-    fn serve(&mut self) -> Result<bool, SessionError> {
-        let mut any = false;
-        while let Some(client) = self.client.as_mut().filter(|client| !client.session.has_unsent()) {
-            let Some(message) = client.session.receive()? else { break };
-            client.requests += 1;
-            any = true;
-            if self.request(message)? {
-                break;
-            }
-        }
-        Ok(any)
-    }
-
-    /// Whether commands of a client that has gone are still on their way.
-    fn is_leaving(&self) -> bool {
-        self.client.is_none() && !self.device.is_disabled()
-    }
-
-    fn accept(&mut self) -> bool {
-        if self.is_leaving() {
-            return false;
-        }
-        let Ok((socket, _)) = self.listener.accept() else { return false };
-        match Session::new(socket) {
-            Ok(session) => {
-                tracing::info!(socket = self.socket, "a client has connected");
-                self.client = Some(Client { session, is_greeted: false, requests: 0 });
-            }
-            Err(why) => tracing::warn!(socket = self.socket, %why, "a client cannot be served"),
-        }
-        true
-    }
-
     /// The client has gone, or is made to go: with it its memory, its interrupts and the state of the controller. What was
     /// acknowledged stays.
     fn leave(&mut self, why: &dyn std::fmt::Display) {
@@ -281,58 +222,6 @@ impl Engine {
                 return;
             }
             std::thread::yield_now();
-        }
-    }
-
-    /// Until there is something to do.
-    fn sleep(&self) {
-        let deadline = self.device.next_deadline().map_or(TICK, |at| {
-            let now = self.base + saker_sim::Duration::from_nanos(self.begun.elapsed().as_nanos() as u64);
-            Duration::from_nanos(at.since(now).as_nanos())
-        });
-        let patience = match self.without_memory {
-            Some(_) => WITHOUT_MEMORY,
-            None => deadline.saturating_sub(SOON).min(TICK),
-        };
-        let timeout = Timespec::try_from(patience).unwrap_or_default();
-        let (socket, wanted) = match &self.client {
-            Some(client) if client.session.has_unsent() => (client.session.socket(), PollFlags::OUT),
-            Some(client) => (client.session.socket(), PollFlags::IN),
-            None => (self.listener.as_fd(), PollFlags::IN),
-        };
-        let wake = PollFd::new(&self.stop.wake, PollFlags::IN);
-        // A signal ends it early, which harms nobody.
-        let _ = poll(&mut [PollFd::from_borrowed_fd(socket, wanted), wake], Some(&timeout));
-    }
-
-    /// Nobody is served any more; what was acknowledged is made safe.
-    fn finish(mut self) -> Result<(), Error> {
-        self.leave(&"the server stops");
-        let (events, late) = self.lag.counts();
-        if events > 0 {
-            tracing::info!(
-                socket = self.socket,
-                events,
-                late,
-                "events of the device, and those over 5 us late"
-            );
-        }
-        self.advance();
-        while !self.device.is_disabled() {
-            self.advance();
-        }
-        self.flush();
-        close_device(self.device)
-    }
-
-    /// Everything acknowledged leaves the page buffer, as for a driver that sets CC.SHN.
-    fn flush(&mut self) {
-        if !self.function.begin_shutdown() {
-            return;
-        }
-        let begun = Clock::now();
-        while !self.function.is_shut_down() && begun.elapsed() < SHUTDOWN {
-            self.advance();
         }
     }
 }

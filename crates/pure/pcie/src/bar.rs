@@ -21,6 +21,8 @@ pub const MSIX_TABLE: u64 = 2 * PAGE_BYTES;
 pub const MSIX_PENDING: u64 = 3 * PAGE_BYTES;
 /// Bytes of an entry of the MSI-X table.
 pub const MSIX_ENTRY_BYTES: u64 = 16;
+/// Bytes of configuration space, the extended part included, which has no capability.
+pub const CONFIG_BYTES: u64 = 4096;
 /// Bytes of BAR 2.
 pub const BAR2_BYTES: u64 = 64 * saker_link::REGION_BYTES as u64;
 /// I/O queue pairs that have room in BAR 2.
@@ -58,7 +60,7 @@ pub const fn region_bytes(index: u32) -> u64 {
     match index {
         region::BAR0 => BAR0_BYTES,
         region::BAR2 => BAR2_BYTES,
-        region::CONFIG => super::config::CONFIG_BYTES,
+        region::CONFIG => CONFIG_BYTES,
         _ => 0,
     }
 }

@@ -3,8 +3,6 @@
 
 use crate::bar;
 
-/// Bytes of configuration space, the extended part included, which has no capability.
-pub const CONFIG_BYTES: u64 = 4096;
 /// Bytes that hold anything.
 const HELD: usize = 256;
 
