@@ -77,6 +77,15 @@ grep -q MSI-X /proc/interrupts || true
 irqs=$(grep -c "$ROOT"q /proc/interrupts)
 [ "$irqs" -ge 2 ] || fail "no interrupts of $ROOT: $(cat /proc/interrupts)"
 
+if grep -q again /proc/cmdline; then
+    wait_for_pairs "$OTHER"
+    [ "$(ours get --device "/dev/$KV" kept)" = "over the kill" ] || fail "get after the kill"
+    echo "interop: server and guest were killed and came back, with what was acknowledged"
+    sync
+    echo "interop: PASSED"
+    poweroff -f
+fi
+
 # Pairs beside the root disk: what the specification says, by our own program; and by nvme-cli, whose buffers the kernel takes up to 127
 # pages of.
 wait_for_pairs "$ROOT"
@@ -143,25 +152,8 @@ wait_for_pairs "$OTHER"
 [ "$(ours get --device "/dev/$KV" kept)" = "over unbind" ] || fail "get after bind"
 echo "interop: unbound, reset and bound again"
 
-# The server dies without warning: the device is unplugged, and plugged in again when it is back.
+# The server dies without warning, and this guest with it; the next one looks for this.
 ours put --device "/dev/$KV" kept "over the kill" || fail "put before the kill"
 echo "interop: kill the server"
-tries=0
-while [ -e "/sys/bus/pci/devices/$SLOT" ]; do
-    tries=$((tries + 1)); [ $tries -gt 900 ] && fail "the device does not go"; sleep 0.1
-done
-echo "interop: the device has gone"
-tries=0
-until [ -e "/sys/bus/pci/devices/$SLOT" ]; do
-    tries=$((tries + 1)); [ $tries -gt 900 ] && fail "the device does not come back"; sleep 0.1
-done
-tries=0
-until OTHER=$(ls /sys/bus/pci/devices/"$SLOT"/nvme 2> /dev/null) && [ -n "$OTHER" ]; do
-    tries=$((tries + 1)); [ $tries -gt 600 ] && fail "no controller after the kill"; sleep 0.1
-done
-wait_for_pairs "$OTHER"
-[ "$(ours get --device "/dev/$KV" kept)" = "over the kill" ] || fail "get after the kill"
-echo "interop: the server was killed and came back, with what was acknowledged"
-sync
-echo "interop: PASSED"
-poweroff -f
+sleep 60
+fail "nobody has killed anything"
