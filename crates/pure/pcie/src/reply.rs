@@ -96,7 +96,8 @@ pub fn region_info(to: &Header, index: u32, room: u32, mappable: bool) -> (Vec<u
         wanted += SPARSE_BYTES;
     }
     let is_whole = is_mapped && room >= wanted;
-    let cap_offset = if is_whole { REGION_INFO_BYTES } else { 0 };
+    // QEMU refuses an offset of 0 beside the flag, though the answer is too short to have anything there (`hw/vfio-user/device.c`).
+    let cap_offset = if is_mapped { REGION_INFO_BYTES } else { 0 };
     let mut fields = words([wanted, flags, index, cap_offset]);
     fields.extend([bytes, 0].iter().flat_map(|word: &u64| word.to_le_bytes()));
     if is_whole {

@@ -110,7 +110,7 @@ fn answers_have_these_bytes() {
     assert_eq!((body(info), with_file), (words(&[32, 3, 7, 0, 4096, 0, 0, 0]), false));
     // The page of doorbells: first the client learns how much room the answer needs.
     let (short, with_file) = reply::region_info(&to(5), 0, 32, true);
-    assert_eq!((body(short), with_file), (words(&[64, 0xF, 0, 0, 0x4000, 0, 0, 0]), false));
+    assert_eq!((body(short), with_file), (words(&[64, 0xF, 0, 32, 0x4000, 0, 0, 0]), false));
     let (whole, with_file) = reply::region_info(&to(5), 0, 64, true);
     let area = words(&[0x0001_0001, 0, 1, 0, 0x1000, 0, 0x1000, 0]);
     assert_eq!((body(whole), with_file), ([words(&[64, 0xF, 0, 32, 0x4000, 0, 0, 0]), area].concat(), true));
