@@ -4,7 +4,8 @@
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use saker_nvme::{Key, Status, kv, regs::offset};
+use saker_nvme::kv::{self, StoreOptions};
+use saker_nvme::{Key, Status, regs::offset};
 use saker_vfio_client::{Function, Socket, VfioError};
 use saker_vfio_user::{ServeError, Served, Server};
 
@@ -80,9 +81,14 @@ fn each_kind_of_reset_ends_with_a_controller_that_can_be_enabled() {
 fn a_queue_that_is_made_again_gets_no_completion_of_the_one_before() {
     let rig = Rig::new("mem:?size=64MiB&profile=tiny&timing=real", false);
     let mut driver = rig.driver().with_queue(false);
+    let data = driver.memory(4096);
     for round in 0..30_u32 {
-        for m in 0..30_u32 {
-            driver.submit(&kv::exist(1, &Key::new(&m.to_le_bytes()).unwrap()));
+        // A Flush behind a Store waits for a program: longer than the deletion takes.
+        for m in 0..20_u32 {
+            let key = Key::new(&m.to_le_bytes()).unwrap();
+            let store = kv::store(1, &key, 4096, StoreOptions::default());
+            driver.submit(&driver.with_data(store, &data, 4096));
+            driver.submit(&kv::flush(1));
         }
         for sqe in [saker_nvme::admin::build::delete_sq(1), saker_nvme::admin::build::delete_cq(1)] {
             driver.function.admin(&sqe).unwrap();
