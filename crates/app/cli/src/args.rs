@@ -50,6 +50,7 @@ Devices (--device, or the variable SAKER_DEVICE):
   mem:                        in memory, for this one command
   file:disk.img               an image file; make one with `saker create`
   tcp://127.0.0.1:4420/NQN    an NVMe/TCP target
+  vfio-user:SOCKET            a PCIe function that `saker serve --vfio-user` makes
   /dev/ng0n1                  a namespace behind the Linux kernel's driver
 
 Exit codes: 0 done, 1 failed or the answer is no, 2 the command line makes no sense, 70 an internal error (a panic, on

@@ -333,6 +333,9 @@ pub struct Serving {
     /// Addresses Redis clients connect to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redis: Vec<String>,
+    /// Sockets of PCIe functions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub vfio_user: Vec<String>,
     /// Where metrics are told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<String>,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Stock Linux kernels against `saker serve`, in QEMU: `interop/run`, a test for each kernel, and `interop/auth` for
 //! authentication. And SPDK: `interop/spdk`, where the variable `SAKER_SPDK` names its source tree. And `interop/prometheus`:
-//! promtool and Prometheus read its metrics. In the soak Redis's clients: `interop/redis`, and `interop/mooncake/run`: Mooncake's
+//! promtool and Prometheus read its metrics. And `interop/vfio`: a guest whose NVMe controllers are `saker serve --vfio-user`, where
+//! `SAKER_QEMU` names a QEMU that has vfio-user-pci. In the soak Redis's clients: `interop/redis`, and `interop/mooncake/run`: Mooncake's
 //! published wheel drives the device.
 //!
 //! Tests that cannot run here are counted as ignored, unless the variable `SAKER_INTEROP` is `require`. libtest decides
@@ -12,9 +13,10 @@ use std::process::{Command, ExitCode};
 
 /// Name of the test, script and what it is given behind the program (of kernels Debian's meta package), and whether
 /// `require` requires it.
-const HOSTS: [(&str, &str, &[&str], bool); 10] = [
+const HOSTS: [(&str, &str, &[&str], bool); 11] = [
     ("linux_6_1", "run", &["linux-image-cloud-amd64"], true),
     ("linux_6_12", "run", &["linux-image-6.12-cloud-amd64"], false),
+    ("vfio_linux_6_1", "vfio", &["linux-image-cloud-amd64"], false),
     ("auth_linux_6_12", "auth", &["linux-image-6.12-cloud-amd64"], false),
     ("spdk", "spdk", &[], false),
     ("prometheus", "prometheus", &[], true),

@@ -45,7 +45,7 @@ impl From<Error> for Fault {
             Error::NoNamespace { .. } | Error::OtherNamespace { .. } | Error::Missing { .. } => {
                 Class::NoNamespace
             }
-            Error::Remote(_) => Class::Remote,
+            Error::Remote(_) | Error::VfioUser(_) => Class::Remote,
             Error::Linux(_) => Class::Linux,
             Error::NotLocal | Error::NoSession => Class::Open,
             Error::Range(_) => Class::Argument,

@@ -6,7 +6,8 @@ use std::time::Instant;
 use saker_link::{PairPlace, RelayPair, gather, offset, prp_pieces, scatter};
 use saker_nvme::regs::{Aqa, Cc, Csts};
 use saker_nvme::transfer::{Transfer, admin_only_reads, contents_told, of_admin};
-use saker_nvme::{Sqe, Status};
+use saker_nvme::vendor_specific::{Capabilities, LID_CAPABILITIES};
+use saker_nvme::{Sqe, Status, admin};
 
 use crate::admin::{Decision, decide};
 use crate::node::Outcome;
@@ -105,6 +106,10 @@ impl Passthrough {
         let outcome = self.ask(sqe, &mut data);
         if !outcome.status.is_success() {
             return (outcome.status, outcome.result);
+        }
+        if sqe.opcode == admin::opcode::GET_LOG_PAGE && sqe.cdw10.get() as u8 == LID_CAPABILITIES {
+            // A PCIe controller has methods that need memory which host and device share.
+            Capabilities::narrow(&mut data);
         }
         let told = contents_told(sqe, &data, |nsid| self.contents.get(&nsid).copied());
         self.contents.extend(told);

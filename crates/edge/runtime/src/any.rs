@@ -11,6 +11,7 @@ use saker_linux::Passthrough;
 use saker_nvme::vendor_specific::Counter;
 use saker_shards::Sharded;
 use saker_sim::Instant;
+use saker_vfio_client::Relay;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -111,6 +112,27 @@ impl AnyDevice {
         each!(self, d => (d.flash().stats(), d.flash().pool().retired()))
     }
 
+    /// Tells the interrupt vectors of completion queues with completions that their host has not been told of.
+    #[inline]
+    pub fn interrupts(&mut self, tell: impl FnMut(u16)) {
+        each!(self, d => d.interrupts(tell));
+    }
+
+    /// Looks where the rings of all queues are ([`Device::follow_memory`]).
+    pub fn follow_memory(&mut self) -> bool {
+        each!(self, d => d.follow_memory())
+    }
+
+    /// The host has taken the memory of a queue away ([`Device::lose_memory`]).
+    pub fn lose_memory(&mut self) {
+        each!(self, d => d.lose_memory());
+    }
+
+    /// Whether no command reaches the host's memory ([`Device::is_disabled`]).
+    pub fn is_disabled(&self) -> bool {
+        each!(self, d => d.is_disabled())
+    }
+
     /// What Identify tells of the namespaces.
     pub fn facts(&mut self) -> Vec<NamespaceFacts> {
         each!(self, d => d.facts())
@@ -149,7 +171,7 @@ impl Lag {
     }
 
     /// Notes an event that was due at `due` and is handled at `now`.
-    fn note(&self, due: Instant, now: Instant) {
+    pub fn note(&self, due: Instant, now: Instant) {
         self.events.fetch_add(1, Ordering::Relaxed);
         self.late.fetch_add(u64::from(now.since(due).as_nanos() > LATE_NS), Ordering::Relaxed);
     }
@@ -234,15 +256,18 @@ fn run(mut device: AnyDevice, stop: &AtomicBool, lag: &Lag, ends_process: &EndsP
     device
 }
 
-/// Handles what is due, each event against the clock of its own moment.
-fn catch_up(device: &mut AnyDevice, clock: &impl Fn() -> Instant, lag: &Lag) {
+/// Handles what is due, each event against the clock of its own moment. True if there was any.
+pub fn catch_up(device: &mut AnyDevice, clock: &impl Fn() -> Instant, lag: &Lag) -> bool {
+    let mut any = false;
     while let Some(due) = device.next_deadline() {
         let now = clock();
         if due > now || !device.step(due) {
-            return;
+            break;
         }
         lag.note(due, now);
+        any = true;
     }
+    any
 }
 
 /// What a waiting host does: run the device, or let its thread run.
@@ -258,6 +283,8 @@ pub enum AnyDriver {
     Remote(Box<Remote>),
     /// It is behind the kernel's driver.
     Linux(Box<Passthrough>),
+    /// It is a PCIe function behind a socket.
+    VfioUser(Box<Relay>),
     /// It was closed.
     Gone,
 }
@@ -273,6 +300,7 @@ impl Driver for AnyDriver {
             Self::Sharded(shards) => shards.drive(),
             Self::Remote(remote) => remote.advance(),
             Self::Linux(namespace) => namespace.advance(),
+            Self::VfioUser(relay) => relay.advance(),
             Self::Gone => {}
         }
     }

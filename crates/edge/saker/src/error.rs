@@ -4,12 +4,12 @@
 //! The parts of these errors have their names here.
 //!
 //! ```
-//! use saker::error::{BuildError, EnvelopeError, HostError, KeyLengthError, LinuxError, MemoryError, ProfileError};
+//! use saker::error::{BuildError, EnvelopeError, HostError, KeyLengthError, LinuxError, MemoryError, ProfileError, VfioError};
 //! use saker::error::{ProtocolError, Refused, RemoteError, Status, SubmitError};
 //! use saker::StoreError;
 //! #[derive(Debug)]
 //! enum Layer {
-//!     Opening(Option<(BuildError, LinuxError, ProfileError, RemoteError)>),
+//!     Opening(Option<(BuildError, LinuxError, ProfileError, RemoteError, VfioError)>),
 //!     Host(Option<(EnvelopeError, KeyLengthError, MemoryError, ProtocolError, Refused, SubmitError)>),
 //!     Device(Status),
 //! }
@@ -40,6 +40,8 @@ pub use saker_nvme::group::Refused;
 pub use saker_nvme::{KeyLengthError, Status};
 #[doc(inline)]
 pub use saker_profile::ProfileError;
+#[doc(inline)]
+pub use saker_vfio_client::VfioError;
 
 use saker_assembly::{or_profile, written};
 use thiserror::Error;
@@ -101,8 +103,11 @@ pub enum Error {
     /// The namespace behind the kernel's driver cannot be used.
     #[error(transparent)]
     Linux(#[from] LinuxError),
+    /// The device behind a socket cannot be used.
+    #[error(transparent)]
+    VfioUser(#[from] VfioError),
     /// The device is not in this process.
-    #[error("a tcp or /dev device cannot be served again; name one with mem: or file:")]
+    #[error("a tcp, vfio-user or /dev device cannot be served again; name one with mem: or file:")]
     NotLocal,
     /// The device has no namespace of that kind.
     #[error("the device has no {wanted} namespace; it has {there}")]

@@ -34,7 +34,7 @@ pub use backup::{
 pub use block::Block;
 pub use create::{CreatedImage, ImagePlan, NamespacePlan, create_image, new_uuid};
 pub use device::records::device_config;
-pub use device::{build_device, close_device};
+pub use device::{build_device, build_device_at, close_device};
 pub use ensure::Ensured;
 pub use error::{Error, PlanError};
 pub use grow::{Grown, grow_image};
@@ -78,7 +78,7 @@ pub use settings::NamedSetting;
 pub use shared::{Born, Shared};
 pub use store::{Answer, AsyncStore, Spaces, Store, StoreTransaction};
 pub use store_error::StoreError;
-pub use url::{Backing, DeviceUrl, LinuxPlace, Salvage, TcpPlace, Timing, UrlError, parse_size};
+pub use url::{Backing, DeviceUrl, LinuxPlace, Salvage, TcpPlace, Timing, UrlError, VfioPlace, parse_size};
 pub use verify::{Verified, check_image, image_namespaces, verify_image};
 
 /// The README's example is a test.

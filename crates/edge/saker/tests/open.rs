@@ -48,9 +48,21 @@ fn one_image_one_user() {
 #[test]
 fn urls_without_sense_are_explained() {
     for (url, words) in [
-        ("", ["no such kind of device", "write mem:, file:disk.img, tcp://HOST:PORT/NQN or /dev/ng0n1"]),
-        ("disk.img", ["`disk.img`", "write mem:, file:disk.img, tcp://HOST:PORT/NQN or /dev/ng0n1"]),
-        ("file:", ["`file:`", "write mem:, file:disk.img, tcp://HOST:PORT/NQN or /dev/ng0n1"]),
+        (
+            "",
+            [
+                "no such kind of device",
+                "write mem:, file:disk.img, tcp://HOST:PORT/NQN, vfio-user:SOCKET or /dev/ng0n1",
+            ],
+        ),
+        (
+            "disk.img",
+            ["`disk.img`", "write mem:, file:disk.img, tcp://HOST:PORT/NQN, vfio-user:SOCKET or /dev/ng0n1"],
+        ),
+        (
+            "file:",
+            ["`file:`", "write mem:, file:disk.img, tcp://HOST:PORT/NQN, vfio-user:SOCKET or /dev/ng0n1"],
+        ),
         ("mem:?size=many", ["option `size=many`", "write a size such as 512MiB"]),
         ("mem:?threads=2", ["option `threads=2`", "write 0 or 1"]),
         ("mem:?depth=0", ["option `depth=0`", "write 1 to 4095"]),

@@ -21,6 +21,7 @@ mod redis;
 pub use log::{LogConfig, LogFormat, SLOW_DEFAULT, slow_after};
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use saker_nvme_tcp::TargetLimits;
@@ -44,9 +45,23 @@ pub struct Served {
     pub nqn: Option<String>,
     /// Redis clients too, of one of its namespaces.
     pub redis: Option<RedisConfig>,
+    /// A PCIe function at this socket instead: nobody reaches it by the network. It is for another server than this one.
+    pub vfio_user: Option<PathBuf>,
     /// Limits of its namespaces.
     #[serde(default, rename = "namespace")]
     pub namespaces: Vec<NamespaceLimits>,
+}
+
+impl Served {
+    /// A device has one host if it is a PCIe function: that has no limits, and there are no clients beside it.
+    fn check_function(&self) -> Result<(), ConfigError> {
+        let has_others = self.redis.is_some() || !self.namespaces.is_empty();
+        if self.vfio_user.is_none() || !has_others {
+            return Ok(());
+        }
+        let what = format!("subsystem {}: vfio_user beside Redis clients or limits", self.url);
+        Err(ConfigError::new(what, "serve the device in one way, with vfio_user alone or without it"))
+    }
 }
 
 /// Everything a server needs to know.
@@ -165,6 +180,7 @@ impl ServerConfig {
         }
         self.check_names()?;
         self.check_rates()?;
+        self.subsystems.iter().try_for_each(Served::check_function)?;
         self.subsystems.iter().filter_map(|served| served.redis.as_ref()).try_for_each(RedisConfig::check)?;
         if self.connections_max == 0 || self.handshakes_max == 0 {
             return Err(ConfigError::new("connections_max or handshakes_max is 0", "let at least one in"));

@@ -225,7 +225,7 @@ struct Starting {
 impl Starting {
     fn start_all(&mut self, config: &ServerConfig, at: &[SocketAddr]) -> Result<Vec<String>, ServeError> {
         let (mut names, policies) = (Vec::new(), config.policies()?);
-        for served in &config.subsystems {
+        for served in config.subsystems.iter().filter(|served| served.vfio_user.is_none()) {
             let opened = Opened::open(served)?;
             let mut described = describe(&opened, served, &config.hosts, &policies);
             described.remote_ports = remote_ports(at);

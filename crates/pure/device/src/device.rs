@@ -5,6 +5,8 @@ mod admin;
 mod counters;
 mod drain;
 mod facts;
+mod flights;
+mod foreign;
 mod format;
 mod iterators;
 mod lasting;
@@ -18,6 +20,7 @@ use crate::queues::Queues;
 use crate::stats::{DeviceStats, Stats};
 use drain::Drain;
 use facts::{facts, identity, namespace_snapshot};
+use flights::Flights;
 use format::Format;
 pub use lasting::RATED_ERASES;
 use saker_engine::{Hints, Inspect};
@@ -66,6 +69,7 @@ pub struct Device<T> {
     pub(crate) tempo: T,
     pub(crate) config: DeviceConfig,
     changes_seen: u32,
+    pub(crate) flights: Flights,
     /// Namespaces to erase, one after the other.
     pub(crate) formats: VecDeque<Format>,
     /// Who waits for the cache to be written.
@@ -109,6 +113,7 @@ impl<T> Device<T> {
             tempo,
             config,
             changes_seen: 0,
+            flights: Flights::default(),
             formats,
             drains: Vec::new(),
             async_events: Vec::new(),

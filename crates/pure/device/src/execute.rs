@@ -215,6 +215,9 @@ impl Request {
     /// Counts a PRP list for `bytes` bytes of data.
     #[inline]
     pub fn count_list(&self, sqe: &Sqe, bytes: u32, traffic: &mut Traffic) {
+        if let Pieces::Blocks(_, descriptors) = self.pieces() {
+            traffic.lists.add_exact(sqe.prp1.get(), u64::from(*descriptors));
+        }
         if matches!(self.pieces(), Pieces::Many(_)) {
             let pages = (sqe.prp1.get() % PAGE_BYTES as u64 + u64::from(bytes)).div_ceil(PAGE_BYTES as u64);
             if pages > 2 {

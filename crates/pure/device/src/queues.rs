@@ -26,6 +26,10 @@ pub struct Submission {
 pub struct Completion {
     ring: DeviceCq,
     waiting: VecDeque<(Cqe, Vec<u8>)>,
+    /// The interrupt vector, unless the host looks by itself.
+    vector: Option<u16>,
+    /// What had been posted when the host was told last.
+    told: (u32, u32),
 }
 
 impl Submission {
@@ -70,9 +74,29 @@ pub struct Queues {
 }
 
 impl Queues {
-    /// Adds a completion queue.
-    pub fn add_cq(&mut self, qid: u16, ring: DeviceCq) {
-        set(&mut self.cqs, qid, Completion { ring, waiting: VecDeque::new() });
+    /// Adds a completion queue, and the interrupt vector to tell its host by.
+    pub fn add_cq(&mut self, qid: u16, ring: DeviceCq, vector: Option<u16>) {
+        let told = ring.posted();
+        set(&mut self.cqs, qid, Completion { ring, waiting: VecDeque::new(), vector, told });
+    }
+
+    /// Tells the interrupt vectors of queues with completions since the last call.
+    pub fn interrupts(&mut self, mut tell: impl FnMut(u16)) {
+        for c in self.cqs.iter_mut().flatten() {
+            if let Some(vector) = c.vector
+                && c.told != c.ring.posted()
+            {
+                c.told = c.ring.posted();
+                tell(vector);
+            }
+        }
+    }
+
+    /// Looks where all rings are, after memory of another process was mapped or unmapped. False if one is nowhere.
+    pub fn follow_memory(&mut self) -> bool {
+        let sqs = self.sqs.iter_mut().flatten().map(|s| s.sq.follow_memory());
+        let cqs = self.cqs.iter_mut().flatten().map(|c| c.ring.follow_memory());
+        sqs.chain(cqs).fold(true, |all, is_there| all & is_there)
     }
 
     /// Adds a submission queue; `behind` knows whose values are in the entries behind their commands.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Data between host memory and the device: PRP lists resolved once, bytes copied once.
 
+mod segments;
+
 use saker_engine::{Sink, Source, SourceError};
 use saker_link::{Data, DmaSpace, PAGE_BYTES, prp_pieces};
 use saker_nvme::sqe::Psdt;
 use saker_nvme::{Sqe, Status, sgl};
+use segments::{count_blocks, segments};
 
 /// The pieces of host memory a command names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +18,8 @@ pub enum Pieces {
     Many(Vec<(u64, u32)>),
     /// One data block of an SGL, moved by its exact bytes.
     Block(u64, u32),
+    /// Several data blocks of an SGL, moved by their exact bytes, and the bytes of the descriptors that name them.
+    Blocks(Vec<(u64, u32)>, u32),
     /// Bytes that came with commands and are in the device already.
     Gathered(Vec<u8>),
     /// Pages in host memory and a tail that is in the device already.
@@ -79,19 +84,19 @@ impl Pieces {
     pub fn of(sqe: &Sqe, bytes: u32, space: &DmaSpace) -> Result<Self, Status> {
         match sqe.psdt() {
             Psdt::Prp => Self::of_prps(sqe, bytes, space),
-            Psdt::Sgl => Self::of_sgl(sqe, bytes),
+            Psdt::Sgl => Self::of_sgl(sqe, bytes, space),
             Psdt::SglMetadataSgl | Psdt::Reserved => Err(Status::INVALID_FIELD),
         }
     }
 
-    /// One data block in the entry; segments and other descriptors are 11h.
-    fn of_sgl(sqe: &Sqe, bytes: u32) -> Result<Self, Status> {
+    /// One data block in the entry, or segments of them; other descriptors are 11h.
+    fn of_sgl(sqe: &Sqe, bytes: u32, space: &DmaSpace) -> Result<Self, Status> {
         let descriptor = sqe.sgl();
         if bytes == 0 {
             return Ok(Self::NONE);
         }
         if descriptor.kind != sgl::kind::DATA_BLOCK {
-            return Err(Status::SGL_DESCRIPTOR_TYPE_INVALID);
+            return segments(&descriptor, bytes, space);
         }
         if descriptor.length.get() < bytes {
             return Err(Status::DATA_SGL_LENGTH_INVALID);
@@ -103,7 +108,7 @@ impl Pieces {
     pub fn bytes(&self) -> u32 {
         match self {
             Self::One(_, n) | Self::Block(_, n) => *n,
-            Self::Many(pieces) => pieces.iter().map(|(_, n)| n).sum(),
+            Self::Many(pieces) | Self::Blocks(pieces, _) => pieces.iter().map(|(_, n)| n).sum(),
             Self::Gathered(bytes) => bytes.len() as u32,
             Self::Hybrid(h) => h.page_bytes + h.tail.len() as u32,
         }
@@ -117,7 +122,7 @@ impl Pieces {
         mut f: impl FnMut(u64, std::ops::Range<usize>) -> Result<(), SourceError>,
     ) -> Result<(), SourceError> {
         let pieces = match self {
-            Self::Many(pieces) => pieces,
+            Self::Many(pieces) | Self::Blocks(pieces, _) => pieces,
             Self::One(at, _) | Self::Block(at, _) => {
                 return f(at.wrapping_add(u64::from(offset)), 0..len as usize);
             }
@@ -127,7 +132,10 @@ impl Pieces {
         for (at, n) in pieces {
             let (from, to) = (start.max(offset), (start + n).min(end));
             if from < to {
-                f(at + u64::from(from - start), (from - offset) as usize..(to - offset) as usize)?;
+                f(
+                    at.wrapping_add(u64::from(from - start)),
+                    (from - offset) as usize..(to - offset) as usize,
+                )?;
             }
             start += n;
         }
@@ -167,6 +175,7 @@ impl Pieces {
         match self {
             Self::One(..) | Self::Many(_) => data.add_pages(Self::pages(bytes)),
             Self::Block(at, _) => data.add_exact(*at, u64::from(bytes)),
+            Self::Blocks(blocks, _) => count_blocks(blocks, bytes, data),
             Self::Gathered(_) => {}
             Self::Hybrid(h) => data.add_pages(Self::pages(h.page_bytes)),
         }
@@ -176,7 +185,7 @@ impl Pieces {
     pub fn link_bytes(&self, bytes: u32) -> (u64, u64) {
         let pages = match self {
             Self::One(..) | Self::Many(_) => Self::pages(bytes),
-            Self::Block(..) => return (u64::from(bytes), 0),
+            Self::Block(..) | Self::Blocks(..) => return (u64::from(bytes), 0),
             Self::Gathered(_) => 0,
             Self::Hybrid(h) => Self::pages(h.page_bytes),
         };

@@ -21,6 +21,7 @@
 //! * The arena (rings, PRP lists, admin buffers) is an array of `AtomicU64`. All parties touch it by whole-word
 //!   atomic operations only, so an overlapping garbage write is a wrong value, never a data race. No reference to
 //!   plain bytes is ever made from it.
+//! * Memory that another process shares ([`ForeignMemory`]) is touched in the same way, whatever that process does.
 //! * Plain bytes (callers' buffers, staging pages) are reached through [`Window`]s. A window's gate is an atomic
 //!   state: the device holds it for one copy, the host closes it before it touches the bytes again.
 
@@ -39,8 +40,9 @@ mod sync;
 pub use account::{Data, LINE_BYTES, LinkBytes, Rule, TlpShape, Traffic};
 pub use bar::{BarBuffer, BarError, REGION_BYTES};
 pub use dma::{
-    ARENA_IOVA, ArenaFull, DmaError, DmaFault, DmaRegion, DmaSpace, MapError, PAGE_BYTES, Placement,
-    WINDOW_BYTES_MAX, WINDOW_IOVA, WINDOW_STRIDE, Window, gather, gather_into, prp_pieces, scatter,
+    ARENA_IOVA, ArenaFull, DmaError, DmaFault, DmaRegion, DmaSpace, ForeignError, ForeignMemory,
+    ForeignOwner, MapError, PAGE_BYTES, Placement, WINDOW_BYTES_MAX, WINDOW_IOVA, WINDOW_STRIDE, Window,
+    gather, gather_into, prp_pieces, scatter,
 };
 pub use entry::{Cqe, Sqe};
 pub use prefetch::{prefetch, prefetch_early};

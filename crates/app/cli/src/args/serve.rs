@@ -18,6 +18,7 @@ Examples:
   saker serve --url 'mem:?size=4GiB' --listen 127.0.0.1:0
   saker serve --image disk.img --listen 0.0.0.0:4420 --allow-host nqn.2014-08.org.nvmexpress:uuid:UUID
   saker serve --image disk.img --resp 127.0.0.1:6379 --listen 127.0.0.1:4420
+  saker serve --image disk.img --vfio-user disk.sock
   saker serve --image disk.img --secret-file host.key
   saker serve --image disk.img --scrub 50MiB
   saker serve --config saker.toml")]
@@ -37,6 +38,9 @@ pub struct ServeArgs {
     /// Where to listen for Redis clients; alone, nothing is served over NVMe/TCP unless --listen says where
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub resp: Option<SocketAddr>,
+    /// Make the device a PCIe function at this socket, for QEMU and SPDK; nothing is served over the network then
+    #[arg(long, value_name = "SOCKET", conflicts_with_all = ["resp", "listen"])]
+    pub vfio_user: Option<PathBuf>,
     /// A file whose first line is the password of Redis clients
     #[arg(long, value_name = "FILE")]
     pub resp_password_file: Option<PathBuf>,

@@ -39,6 +39,9 @@ fn announce(serving: &Serving, cx: &mut Context<'_, '_>) -> Result<(), CliError>
         for address in &serving.redis {
             cx.print(format!("serving redis://{address}\n"))?;
         }
+        for socket in &serving.vfio_user {
+            cx.print(format!("serving vfio-user:{socket}\n"))?;
+        }
         cx.print(metrics)?;
     }
     cx.streams.output.flush().map_err(CliError::Output)

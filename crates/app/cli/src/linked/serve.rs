@@ -22,14 +22,17 @@ pub fn serve(args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), Cl
     let mut stop =
         StopSignal::new().map_err(|error| CliError::failed(error.to_string(), "see the system's limits"))?;
     let urls: Vec<String> = config.subsystems.iter().map(|served| served.url.clone()).collect();
+    let functions = functions(&config);
     let server = Server::start(config).map_err(|error| match error {
         ServeError::Config(error) => in_file(args, &error),
         other => failed(&other),
     })?;
+    let functions = saker_vfio_user::Server::start(&functions).map_err(|error| not_function(&error))?;
     let _scrubs = args.scrub.map(|rate| Scrubs::start(&urls, rate));
     let serving = Serving {
         addresses: server.addresses().iter().map(ToString::to_string).collect(),
         subsystems: server.names().to_vec(),
+        vfio_user: functions.sockets().iter().map(|socket| socket.display().to_string()).collect(),
         redis: server.redis_addresses().iter().map(ToString::to_string).collect(),
         metrics: server.metrics_address().map(|address| format!("http://{address}/metrics")),
     };
@@ -39,6 +42,7 @@ pub fn serve(args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), Cl
         reload(&server, args);
     }
     drop(supervised);
+    functions.stop().map_err(|error| not_function(&error))?;
     server.stop().map_err(|error| failed(&error))
 }
 
@@ -103,13 +107,16 @@ fn configuration(args: &ServeArgs) -> Result<ServerConfig, CliError> {
     } else if args.nqn.is_some() {
         return Err(CliError::usage("one name is given for several devices", "name them in a --config file"));
     }
+    function(&mut config, args)?;
     redis(&mut config, args)?;
     if !args.listen.is_empty() || config.listen.is_empty() {
         config.listen.clone_from(&args.listen);
     }
     // Who asks for Redis clients alone gets them alone.
     let has_redis = config.subsystems.iter().any(|served| served.redis.is_some());
-    if config.listen.is_empty() && !has_redis {
+    // A PCIe function is reached by its socket alone.
+    let is_on_network = config.subsystems.iter().any(|served| served.vfio_user.is_none());
+    if config.listen.is_empty() && !has_redis && is_on_network {
         config.listen.extend(saker_tcp::config::LISTEN_DEFAULT.parse::<std::net::SocketAddr>());
     }
     if !args.allow_host.is_empty() {
@@ -133,6 +140,36 @@ fn configuration(args: &ServeArgs) -> Result<ServerConfig, CliError> {
     config.check(hosts_stated).map_err(|error| in_file(args, &error))?;
     super::log::check(&config.log)?;
     Ok(config)
+}
+
+/// What the command line says of a PCIe function.
+fn function(config: &mut ServerConfig, args: &ServeArgs) -> Result<(), CliError> {
+    let Some(socket) = &args.vfio_user else { return Ok(()) };
+    let [only] = config.subsystems.as_mut_slice() else {
+        let todo = "write vfio_user for each [[subsystem]] in a --config file";
+        return Err(CliError::usage("a PCIe function is wanted, and not one device", todo));
+    };
+    only.vfio_user = Some(socket.clone());
+    Ok(())
+}
+
+/// The devices that are PCIe functions.
+fn functions(config: &ServerConfig) -> Vec<saker_vfio_user::Served> {
+    let each = |served: &Served| {
+        let socket = served.vfio_user.clone()?;
+        let (url, nqn) = (served.url.clone(), served.nqn.clone());
+        Some(saker_vfio_user::Served { url, socket, nqn, busy_poll: config.busy_poll })
+    };
+    config.subsystems.iter().filter_map(each).collect()
+}
+
+fn not_function(error: &saker_vfio_user::ServeError) -> CliError {
+    if let saker_vfio_user::ServeError::Device(error) = error {
+        return super::opened::refused(error);
+    }
+    let text = error.to_string();
+    let (what, todo) = text.split_once("; ").unwrap_or((&text, "see `saker serve --help`"));
+    CliError::failed(what, todo)
 }
 
 /// What the command line says of Redis clients.

@@ -58,7 +58,7 @@ fn nonsense_is_refused_in_one_line() {
         (&["put", "k", "v", "--device", "tcp://host"], "write tcp://127.0.0.1:4420 or tcp://HOST:PORT/NQN"),
         (
             &["put", "k", "v", "--device", "disk.img"],
-            "write mem:, file:disk.img, tcp://HOST:PORT/NQN or /dev/ng0n1",
+            "write mem:, file:disk.img, tcp://HOST:PORT/NQN, vfio-user:SOCKET or /dev/ng0n1",
         ),
         (&["put", "k", "v"], "--device"),
         (&["load", "x.bin", "--device", "mem:"], "--format"),

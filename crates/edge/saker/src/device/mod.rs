@@ -9,6 +9,7 @@ pub(crate) mod records;
 mod settings;
 mod shards;
 pub(crate) mod tcp;
+mod vfio;
 
 use crate::divide::{NamespacePlan, divide};
 use crate::error::Error;
@@ -80,6 +81,10 @@ impl Opened {
                 let (driver, port) = linux::open(place, url.depth)?;
                 (driver, port, REMOTE_PROFILE.to_owned())
             }
+            Backing::VfioUser(place) => {
+                let (driver, port) = vfio::open(place, url.depth)?;
+                (driver, port, REMOTE_PROFILE.to_owned())
+            }
             Backing::Memory { shards: 2.., .. } => shards::start(url)?,
             Backing::Memory { .. } | Backing::File(_) => start(url)?,
         };
@@ -136,7 +141,7 @@ pub(crate) fn close(driver: AnyDriver) -> Result<(), Error> {
         AnyDriver::Thread(thread) => close_device(thread.stop()),
         AnyDriver::Sharded(shards) => shards.into_turns().into_iter().try_for_each(close),
         // The target looks after its image, the kernel after its device.
-        AnyDriver::Remote(_) | AnyDriver::Linux(_) | AnyDriver::Gone => Ok(()),
+        AnyDriver::Remote(_) | AnyDriver::Linux(_) | AnyDriver::VfioUser(_) | AnyDriver::Gone => Ok(()),
     }
 }
 
@@ -196,15 +201,37 @@ fn close_cells<T>(device: Device<T>) -> Result<(), Error> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
+    build_device_at(url, &|queue_pairs| attach(url.depth, queue_pairs))
+}
+
+/// The same on what the caller shares with its host, made for so many I/O queue pairs: for a host that is another process.
+///
+/// # Errors
+/// [`enum@Error`].
+///
+/// ```
+/// use saker_device::Attachment;
+/// use saker_link::DmaSpace;
+/// let url = saker::DeviceUrl::parse("mem:?size=4MiB&profile=tiny")?;
+/// let space = DmaSpace::new(16, 0);
+/// let at = |queue_pairs| Attachment::new(std::sync::Arc::clone(&space), queue_pairs);
+/// let (_device, shared_with_host, _profile) = saker::build_device_at(&url, &at)?;
+/// assert!(std::sync::Arc::ptr_eq(&shared_with_host.space, &space));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn build_device_at(
+    url: &DeviceUrl,
+    at: &dyn Fn(u16) -> Attachment,
+) -> Result<(AnyDevice, Attachment, String), Error> {
     saker_runtime::huge_pages::install();
-    let (mut device, host, profile) = built(url)?;
+    let (mut device, host, profile) = built(url, at)?;
     if url.prefault > 0 {
         device.bring_in(url.prefault);
     }
     Ok((device, host, profile))
 }
 
-fn built(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
+fn built(url: &DeviceUrl, at: &dyn Fn(u16) -> Attachment) -> Result<(AnyDevice, Attachment, String), Error> {
     match &url.place {
         Backing::Memory { bytes, profile, seed, engine, blocks, .. } => {
             let profile = profile_named(profile)?;
@@ -214,15 +241,15 @@ fn built(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
             let mut build = build.asked(&settings)?;
             build.faults = url.faults;
             build.config.identity = identity::in_memory(url, *seed)?;
-            let host = attach(url.depth, build.config.queue_pairs_max);
+            let host = at(build.config.queue_pairs_max);
             let device = match url.timing {
                 Timing::Off => AnyDevice::Untimed(Box::new(build.untimed(host.clone()))),
                 Timing::Real => AnyDevice::Timed(Box::new(build.timed(host.clone()))),
             };
             Ok((device, host, profile.name))
         }
-        Backing::File(path) => open_file(path, url),
-        Backing::Tcp(_) | Backing::Linux(_) => Err(Error::NotLocal),
+        Backing::File(path) => open_file(path, url, at),
+        Backing::Tcp(_) | Backing::Linux(_) | Backing::VfioUser(_) => Err(Error::NotLocal),
     }
 }
 
@@ -241,7 +268,11 @@ fn in_memory(profile: &Profile, bytes: u64, seed: u64, blocks: u64) -> Result<Bu
     Ok(Build::with(profile, shape, namespaces, seed))
 }
 
-fn open_file(path: &Path, url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
+fn open_file(
+    path: &Path,
+    url: &DeviceUrl,
+    at: &dyn Fn(u16) -> Attachment,
+) -> Result<(AnyDevice, Attachment, String), Error> {
     if let Some(salvage) = url.salvage {
         let with_uncertain = salvage == Salvage::Uncertain;
         let wishes = Wishes { depth: url.depth, url: Some(url), with_uncertain };
@@ -265,7 +296,7 @@ fn open_file(path: &Path, url: &DeviceUrl) -> Result<(AnyDevice, Attachment, Str
     }
     let g = opened.config.geometry;
     let ring = PageBuffer::new(opened.ring, opened.config.ring_slots, g.page_bytes, g.oob_bytes);
-    let host = attach(url.depth, config.queue_pairs_max);
+    let host = at(config.queue_pairs_max);
     let device = match url.timing {
         Timing::Off => {
             let flash = Flash::power_on(Box::new(opened.media), ring, None, faults);

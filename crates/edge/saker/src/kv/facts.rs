@@ -123,6 +123,7 @@ impl Kv {
         match self.store.native().driver_mut() {
             AnyDriver::Remote(remote) => remote.reconnects(),
             AnyDriver::Linux(namespace) => namespace.repeated(),
+            AnyDriver::VfioUser(relay) => relay.reconnects(),
             _ => 0,
         }
     }

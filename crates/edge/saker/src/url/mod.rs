@@ -43,11 +43,13 @@ mod parts;
 mod size;
 mod tcp;
 mod transfer;
+mod vfio;
 
 pub use linux::LinuxPlace;
 pub use parts::{Backing, DeviceUrl, Salvage, Timing, UrlError};
 pub use size::parse_size;
 pub use tcp::TcpPlace;
+pub use vfio::VfioPlace;
 
 use saker_device::{EngineKind, Settings, Typed};
 use saker_flash::FaultPlan;
@@ -87,6 +89,9 @@ impl DeviceUrl {
             Some(("file", path)) if !path.is_empty() => {
                 Backing::File(path.strip_prefix("//").unwrap_or(path).into())
             }
+            Some(("vfio-user", path)) if !path.is_empty() => {
+                Backing::VfioUser(VfioPlace::new(path.strip_prefix("//").unwrap_or(path)))
+            }
             Some(("tcp", rest)) => {
                 let place = rest.strip_prefix("//").and_then(TcpPlace::parse);
                 Backing::Tcp(place.ok_or_else(|| {
@@ -99,7 +104,7 @@ impl DeviceUrl {
             _ => {
                 return Err(bad(
                     "no such kind of device".into(),
-                    "write mem:, file:disk.img, tcp://HOST:PORT/NQN or /dev/ng0n1",
+                    "write mem:, file:disk.img, tcp://HOST:PORT/NQN, vfio-user:SOCKET or /dev/ng0n1",
                 ));
             }
         };
@@ -179,13 +184,14 @@ impl DeviceUrl {
                 self.nsid = Some(nsid.ok_or("write its number, from 1")?);
             }
             ("cache" | "cache_policy" | "cache_value_max", _) => self.set_cache(name, value)?,
-            (name, place @ (Backing::Tcp(_) | Backing::Linux(_)))
+            (name, place @ (Backing::Tcp(_) | Backing::Linux(_) | Backing::VfioUser(_)))
                 if !names::of(place).any(|known| known == name) =>
             {
                 return Err(names::instead_of(name, place));
             }
             (_, Backing::Tcp(place)) => place.set(name, value)?,
             (_, Backing::Linux(place)) => place.set(name, value)?,
+            (_, Backing::VfioUser(place)) => place.set(name, value)?,
             ("profile", Backing::Memory { .. } | Backing::File(_)) if value.is_empty() => {
                 return Err(format!(
                     "write one of {}",

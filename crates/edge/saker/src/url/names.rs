@@ -25,6 +25,7 @@ const MEMORY: [&str; 5] = ["size", "seed", "engine", "shards", "blocks"];
 const FILE: [&str; 2] = ["readonly", "salvage"];
 const TCP: [&str; 6] = ["digest", "hostnqn", "secret_file", "ctrl_secret_file", "timeout", "reconnect"];
 const LINUX: [&str; 2] = ["io", "reconnect"];
+const VFIO: [&str; 1] = ["reconnect"];
 
 /// How alike a name must be to be meant, as strsim's Jaro-Winkler similarity: one or two letters off.
 const ALIKE_MIN: f64 = 0.84;
@@ -38,6 +39,7 @@ pub(super) fn of(place: &Backing) -> impl Iterator<Item = &'static str> {
         Backing::File(_) => &FILE,
         Backing::Tcp(_) => &TCP,
         Backing::Linux(_) => &LINUX,
+        Backing::VfioUser(_) => &VFIO,
     };
     ALL.into_iter().chain(local).chain(own.iter().copied())
 }
@@ -63,6 +65,7 @@ fn whose(name: &str, place: &Backing) -> Option<String> {
     match place {
         Backing::Tcp(_) if is_local => Some(format!("{name} is the target's: give it to `saker serve`")),
         Backing::Linux(_) if is_local => Some(format!("the device has its own {name}")),
+        Backing::VfioUser(_) if is_local => Some(format!("{name} is the server's: give it to `saker serve`")),
         _ if is_tcp && is_linux => Some(format!("{name} is for tcp: and /dev devices")),
         _ if is_tcp => Some(format!("{name} is for tcp: devices")),
         _ if is_linux => Some(format!("{name} is for /dev devices")),

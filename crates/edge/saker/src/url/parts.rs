@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The parts of a device URL, and why it makes no sense.
 
-use super::{LinuxPlace, TcpPlace};
+use super::{LinuxPlace, TcpPlace, VfioPlace};
 use saker_device::{EngineKind, Typed};
 use saker_flash::FaultPlan;
 use saker_host::{CacheOptions, TransferOptions};
@@ -57,6 +57,8 @@ pub enum Backing {
     Tcp(TcpPlace),
     /// Behind the Linux kernel's driver.
     Linux(LinuxPlace),
+    /// A PCIe function behind a vfio-user socket.
+    VfioUser(VfioPlace),
 }
 
 /// Whether operations take time.

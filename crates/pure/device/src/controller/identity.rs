@@ -122,6 +122,12 @@ impl Identity {
             .with_css(Cap::CSS_NVM | Cap::CSS_IO_SETS)
     }
 
+    /// Interrupt vectors: one for each completion queue, that of the admin queue included.
+    #[must_use]
+    pub const fn vectors(&self) -> u16 {
+        self.max_queue_pairs + 1
+    }
+
     /// MDTS: log2 of the pages of the largest transfer. A single page has no encoding but 0, which means "no limit", so
     /// the limit of such a controller is enforced without being announced.
     pub(super) fn mdts(&self) -> u8 {

@@ -241,6 +241,7 @@ impl Controller {
             submission: usable(granted.submission()),
             completion: usable(granted.completion()),
             entries: self.identity.max_queue_entries,
+            vectors: self.identity.vectors(),
         }
     }
 

@@ -31,6 +31,8 @@ pub enum Action {
         entries: u32,
         /// Base address, page aligned.
         iova: u64,
+        /// The interrupt vector to tell the host of completions by, unless it looks by itself.
+        vector: Option<u16>,
     },
     /// Make a submission queue.
     CreateSq {

@@ -18,6 +18,8 @@ pub(super) struct QueueLimits {
     pub completion: u16,
     /// Most entries.
     pub entries: u32,
+    /// Interrupt vectors.
+    pub vectors: u16,
 }
 
 /// I/O queues by QID. The admin queues are not in it.
@@ -44,8 +46,12 @@ impl QueueTable {
             return Err(Status::INVALID_QUEUE_ID);
         }
         let entries = check_memory(command.entries, command.contiguous, command.base, limits.entries)?;
+        let vector = command.interrupts_enabled.then_some(command.interrupt_vector);
+        if vector.is_some_and(|vector| vector >= limits.vectors) {
+            return Err(Status::INVALID_INTERRUPT_VECTOR);
+        }
         self.completion.insert(command.qid, 0);
-        Ok(Outcome::act(Action::CreateCq { qid: command.qid, entries, iova: command.base }))
+        Ok(Outcome::act(Action::CreateCq { qid: command.qid, entries, iova: command.base, vector }))
     }
 
     pub fn create_sq(&mut self, command: &CreateSq, limits: QueueLimits) -> Decision {

@@ -47,7 +47,8 @@ impl<T> Device<T> {
         self.disown_formats();
         self.drains.clear();
         self.write_through = false;
-        self.controller.disabled(&self.host.registers);
+        self.flights.disable();
+        self.end_disable();
     }
 
     fn enable(&mut self, asq: u64, asq_entries: u32, acq: u64, acq_entries: u32) {
@@ -57,7 +58,7 @@ impl<T> Device<T> {
         let sq = DeviceSq::new(space, doorbells, 0, asq, asq_entries);
         match (sq, cq) {
             (Ok(sq), Ok(cq)) => {
-                self.queues.add_cq(0, cq);
+                self.queues.add_cq(0, cq, Some(0));
                 self.queues.add_sq(0, sq, 0, Behind::default());
                 self.controller.ready(registers);
                 self.note_usable();
@@ -122,10 +123,12 @@ impl<T> Device<T> {
         let cid = sqe.cid.get();
         let Attachment { space, doorbells, .. } = &self.host;
         match *action {
-            Action::CreateCq { qid, entries, iova } => {
+            Action::CreateCq { qid, entries, iova, vector } => {
                 let ring = DeviceCq::new(space, doorbells, qid, iova, entries);
-                Some(ring.map(|r| self.queues.add_cq(qid, r)).map_err(|_| Status::PRP_OFFSET_INVALID))
+                Some(ring.map(|r| self.queues.add_cq(qid, r, vector)).map_err(|_| Status::PRP_OFFSET_INVALID))
             }
+            // Completions of the queue that had the number before would be taken for its own.
+            Action::CreateSq { qid, .. } if self.flights.has(qid) => Some(Err(Status::INVALID_QUEUE_ID)),
             Action::CreateSq { qid, cqid, entries, iova } => {
                 let ring = DeviceSq::new(space, doorbells, qid, iova, entries);
                 self.host.bar.clear(qid);
@@ -138,6 +141,10 @@ impl<T> Device<T> {
             Action::DeleteSq { qid, .. } => {
                 self.queues.remove_sq(qid);
                 self.namespaces.iter_mut().for_each(|ns| ns.close_iterators(Some(qid)));
+                if self.flights.has(qid) {
+                    self.flights.delete(qid, cid);
+                    return None;
+                }
                 Some(Ok(()))
             }
             Action::DeleteCq { qid } => {

@@ -22,6 +22,7 @@ const ALL: Duration = Duration::from_nanos(u64::MAX);
 
 impl Device<Timed> {
     pub(super) fn begin(&mut self, qid: u16, sqe: Sqe) {
+        self.flights.begin(qid);
         self.prefetch_hints(&sqe);
         let behind = methods::comes_behind(sqe.opcode);
         let head = if behind { self.queues.take_inline(qid, &sqe) } else { None };
@@ -329,6 +330,7 @@ impl Device<Timed> {
         } else {
             self.queues.complete_with(qid, cid, reply.status, result, found);
         }
+        self.end_flight(qid);
         if self.queues.release(qid, held) {
             let at = self.tempo.now;
             self.tempo.events.push(at, Event::Look);

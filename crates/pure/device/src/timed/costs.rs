@@ -109,7 +109,7 @@ impl Costs {
     /// Dispatcher time to set up the transfer of `bytes` bytes.
     pub fn setup(&self, pieces: &Pieces, bytes: u32) -> Duration {
         match pieces {
-            Pieces::Block(..) if bytes > 0 => self.sgl_setup,
+            Pieces::Block(..) | Pieces::Blocks(..) if bytes > 0 => self.sgl_setup,
             pieces => self.page_dma * pieces.link_bytes(bytes).1,
         }
     }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The arena: zeroed pages that only ever change by atomic word operations.
 
-use super::{ARENA_IOVA, PAGE_BYTES, copy};
+use std::sync::Arc;
+
+use super::{ARENA_IOVA, ForeignMemory, PAGE_BYTES, copy};
 use crate::sync::{AtomicU64, Ordering, zeroed_words};
 
 const WORD_BYTES: usize = 8;
@@ -9,18 +11,29 @@ const PAGE_WORDS: usize = PAGE_BYTES / WORD_BYTES;
 
 /// A fixed run of IOVAs from [`ARENA_IOVA`] on, backed by words.
 pub(super) struct Arena {
-    /// One page more than `bytes`, so that some word in the first page is page-aligned.
-    words: Box<[AtomicU64]>,
+    words: Words,
     /// Index of that word.
     first: usize,
     bytes: u64,
+}
+
+enum Words {
+    /// One page more than there are, so that some word in the first page is page-aligned.
+    Own(Box<[AtomicU64]>),
+    Shared(Arc<ForeignMemory>),
 }
 
 impl Arena {
     pub(super) fn new(pages: u32) -> Self {
         let words = zeroed_words((pages as usize + 1) * PAGE_WORDS);
         let first = first_aligned(&words);
-        Self { words, first, bytes: u64::from(pages) * PAGE_BYTES as u64 }
+        Self { words: Words::Own(words), first, bytes: u64::from(pages) * PAGE_BYTES as u64 }
+    }
+
+    /// Backed by memory that another process shares.
+    pub(super) fn shared(memory: Arc<ForeignMemory>) -> Self {
+        let bytes = memory.bytes() as u64;
+        Self { words: Words::Shared(memory), first: 0, bytes }
     }
 
     /// Offset of `iova` in the arena, if all of `bytes` bytes lie within.
@@ -35,7 +48,11 @@ impl Arena {
     /// The words from byte `offset` on, rounded down to a word.
     #[inline]
     pub(super) fn words_from(&self, offset: usize) -> &[AtomicU64] {
-        &self.words[self.first + offset / WORD_BYTES..]
+        let words = match &self.words {
+            Words::Own(words) => words,
+            Words::Shared(memory) => memory.words(),
+        };
+        &words[self.first + offset / WORD_BYTES..]
     }
 
     #[inline]

@@ -4,6 +4,7 @@
 mod arena;
 pub(crate) mod copy;
 mod error;
+mod foreign;
 mod gate;
 mod mapping;
 mod pages;
@@ -14,6 +15,7 @@ mod space;
 mod window;
 
 pub use error::{ArenaFull, DmaError, DmaFault, MapError};
+pub use foreign::{ForeignError, ForeignMemory, ForeignOwner};
 pub use pieces::{gather, gather_into, scatter};
 pub use prps::prp_pieces;
 pub use region::DmaRegion;

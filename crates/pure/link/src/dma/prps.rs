@@ -19,7 +19,7 @@ pub fn prp_pieces(sqe: &Sqe, bytes: u32, space: &DmaSpace) -> Result<Vec<(u64, u
         |at| space.read_u64(at),
         |at, len| {
             match pieces.last_mut() {
-                Some((start, n)) if *start + u64::from(*n) == at => *n += len,
+                Some((start, n)) if start.checked_add(u64::from(*n)) == Some(at) => *n += len,
                 _ => pieces.push((at, len)),
             }
             Ok::<(), DmaError>(())

@@ -2,9 +2,11 @@
 //! The space itself: arena and windows behind one address.
 
 use std::fmt;
+use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::arena::Arena;
+use super::foreign::{Foreign, ForeignError, ForeignMemory};
 use super::mapping::{self, Pane};
 use super::pages::PageRuns;
 use super::{ARENA_IOVA, ArenaFull, DmaError, DmaRegion, PAGE_BYTES, Placement, Window};
@@ -20,6 +22,7 @@ pub struct DmaSpace {
     arena: Arena,
     panes: Box<[Pane]>,
     placement: Placement,
+    foreign: Foreign,
     book: Mutex<Book>,
 }
 
@@ -43,11 +46,62 @@ impl DmaSpace {
             arena: Arena::new(arena_pages),
             panes: (0..windows).map(|_| Pane::new()).collect(),
             placement,
+            foreign: Foreign::default(),
             book: Mutex::new(Book {
                 pages: PageRuns::new(arena_pages),
                 windows: (0..windows).rev().collect(),
             }),
         })
+    }
+
+    /// A space whose arena is memory that another process shares, and which has no windows: for a host whose device is in
+    /// that process and sees the memory from [`ARENA_IOVA`] on. The memory is zeroed.
+    ///
+    /// # Panics
+    /// For more pages than an arena can have.
+    pub fn over(memory: Arc<ForeignMemory>) -> Arc<Self> {
+        let pages = u32::try_from(memory.bytes() / PAGE_BYTES).expect("an arena has fewer than 2^32 pages");
+        Arc::new(Self {
+            arena: Arena::shared(memory),
+            panes: Box::default(),
+            placement: Placement::Natural,
+            foreign: Foreign::default(),
+            book: Mutex::new(Book { pages: PageRuns::new(pages), windows: Vec::new() }),
+        })
+    }
+
+    /// Maps memory of another process from `iova` on, in a space without arena and windows. Without `memory` the range is
+    /// known and cannot be reached. At most `max` regions are mapped at a time.
+    ///
+    /// # Errors
+    /// [`ForeignError`]; nothing has changed then.
+    pub fn map_foreign(
+        &self,
+        iova: u64,
+        bytes: u64,
+        memory: Option<Arc<ForeignMemory>>,
+        max: usize,
+    ) -> Result<(), ForeignError> {
+        self.foreign.map((iova, bytes), memory, max)
+    }
+
+    /// Unmaps the regions that make up the range, waiting for copies that are going on. Rings that are in them keep the
+    /// memory, until they are [looked at again](crate::DeviceSq::follow_memory).
+    ///
+    /// # Errors
+    /// [`ForeignError`]; nothing has changed then.
+    pub fn unmap_foreign(&self, iova: u64, bytes: u64) -> Result<(), ForeignError> {
+        self.foreign.unmap(iova, bytes)
+    }
+
+    /// Unmaps all memory of another process.
+    pub fn unmap_all_foreign(&self) {
+        self.foreign.clear();
+    }
+
+    /// Whether the other process has taken memory away that it had mapped.
+    pub fn has_lost_foreign(&self) -> bool {
+        self.foreign.is_lost()
     }
 
     /// Allocates `pages` contiguous zeroed pages (at least one). The region gives them back when dropped.
@@ -97,7 +151,10 @@ impl DmaSpace {
         if bytes == 0 {
             return Ok(());
         }
-        let copied = mapping::locate(&self.panes, iova).and_then(|(pane, at)| pane.read(at, into));
+        let copied = match mapping::locate(&self.panes, iova) {
+            Ok((pane, at)) => pane.read(at, into),
+            Err(_) => self.foreign.read(iova, into),
+        };
         copied.map_err(|fault| fault.at(iova, bytes))
     }
 
@@ -115,7 +172,10 @@ impl DmaSpace {
         if from.is_empty() {
             return Ok(());
         }
-        let copied = mapping::locate(&self.panes, iova).and_then(|(pane, at)| pane.write(at, from));
+        let copied = match mapping::locate(&self.panes, iova) {
+            Ok((pane, at)) => pane.write(at, from),
+            Err(_) => self.foreign.write(iova, from),
+        };
         copied.map_err(|fault| fault.at(iova, from.len()))
     }
 
@@ -144,10 +204,22 @@ impl DmaSpace {
         self.write(iova, &value.to_le_bytes())
     }
 
-    /// The words of `bytes` bytes of the arena from `iova` on, if `iova` is page-aligned and all lie within.
-    pub(crate) fn arena_words(&self, iova: u64, bytes: usize) -> Option<&[AtomicU64]> {
-        let offset = self.arena.locate(iova, bytes).filter(|offset| offset.is_multiple_of(PAGE_BYTES))?;
-        Some(&self.arena.words_from(offset)[..bytes / 8])
+    /// The words of `bytes` bytes from `iova` on, if `iova` is page-aligned and all lie within the arena, or within one
+    /// region of another process's memory, which comes along.
+    pub(crate) fn ring_words(
+        &self,
+        iova: u64,
+        bytes: usize,
+        writes: bool,
+    ) -> Option<(NonNull<AtomicU64>, Option<Arc<ForeignMemory>>)> {
+        let first = |words: &[AtomicU64]| NonNull::from(words).cast();
+        if let Some(offset) = self.arena.locate(iova, bytes) {
+            let words = &self.arena.words_from(offset)[..bytes / 8];
+            return offset.is_multiple_of(PAGE_BYTES).then(|| (first(words), None));
+        }
+        let (memory, offset) = self.foreign.ring(iova, bytes, writes)?;
+        let words = first(&memory.words()[offset / 8..(offset + bytes) / 8]);
+        Some((words, Some(memory)))
     }
 
     pub(super) fn pane(&self, index: u32) -> &Pane {

@@ -25,7 +25,8 @@ pub struct DeviceCq {
     head: Watched,
     /// Behind the last entry, written or not.
     tail: u32,
-    phase: bool,
+    /// How often the ring was gone through: in the first pass, and in every other one after it, the phase is 1.
+    laps: u32,
     /// Entries before the tail that are not written yet; all of one line.
     unwritten: [[u64; CQE_WORDS]; LINE_ENTRIES as usize],
     unwritten_count: u32,
@@ -55,9 +56,9 @@ impl DeviceCq {
         iova: u64,
         entries: u32,
     ) -> Result<Self, RingError> {
-        let ring = RingMemory::new(space, iova, entries)?;
+        let ring = RingMemory::new(space, iova, entries, true)?;
         let head = Watched::new(Doorbell::new(doorbells, DoorbellKind::CqHead, queue)?);
-        Ok(Self { ring, head, tail: 0, phase: true, unwritten: Default::default(), unwritten_count: 0 })
+        Ok(Self { ring, head, tail: 0, laps: 0, unwritten: Default::default(), unwritten_count: 0 })
     }
 
     /// Posts `cqe`; its phase is set here (the first pass through the ring has phase 1).
@@ -69,9 +70,9 @@ impl DeviceCq {
     pub fn post(&mut self, cqe: &Cqe) -> Result<(), PostError> {
         self.publish();
         let (at, after) = (self.tail, self.take_entry()?);
-        self.write(at, cqe_words(cqe, self.phase));
+        self.write(at, cqe_words(cqe, self.phase()));
         self.tail = after;
-        self.phase ^= after == 0;
+        self.laps = self.laps.wrapping_add(u32::from(after == 0));
         Ok(())
     }
 
@@ -84,12 +85,12 @@ impl DeviceCq {
     pub fn post_later(&mut self, cqe: &Cqe) -> Result<(), PostError> {
         let after = self.take_entry()?;
         let place = self.unwritten_count % LINE_ENTRIES;
-        self.unwritten[place as usize] = cqe_words(cqe, self.phase);
+        self.unwritten[place as usize] = cqe_words(cqe, self.phase());
         self.unwritten_count = place + 1;
         self.tail = after;
         if after.is_multiple_of(LINE_ENTRIES) {
             self.publish();
-            self.phase ^= after == 0;
+            self.laps = self.laps.wrapping_add(u32::from(after == 0));
         }
         Ok(())
     }
@@ -140,12 +141,12 @@ impl DeviceCq {
             return Err(PostError::Full);
         }
         self.publish();
-        let (first, phase) = (self.tail, self.phase);
+        let (first, phase) = (self.tail, self.phase());
         self.advance();
         for part in payload.chunks(PAYLOAD_BYTES) {
             let mut bytes = [0; Cqe::BYTES];
             bytes[..part.len()].copy_from_slice(part);
-            bytes[PAYLOAD_BYTES] = u8::from(self.phase);
+            bytes[PAYLOAD_BYTES] = u8::from(self.phase());
             let words: [u64; CQE_WORDS] = zerocopy::transmute!(bytes);
             self.ring.store(self.tail, words);
             self.advance();
@@ -156,7 +157,23 @@ impl DeviceCq {
 
     fn advance(&mut self) {
         self.tail = next(self.tail, self.ring.entries());
-        self.phase ^= self.tail == 0;
+        self.laps = self.laps.wrapping_add(u32::from(self.tail == 0));
+    }
+
+    #[inline]
+    fn phase(&self) -> bool {
+        self.laps & 1 == 0
+    }
+
+    /// Another value after each completion: how many entries were posted, counted in laps of the ring and entries.
+    #[inline]
+    pub fn posted(&self) -> (u32, u32) {
+        (self.laps, self.tail)
+    }
+
+    /// As [`DeviceSq::follow_memory`](crate::DeviceSq::follow_memory).
+    pub fn follow_memory(&mut self) -> bool {
+        self.ring.follow()
     }
 
     /// Number of completions that can be posted now.

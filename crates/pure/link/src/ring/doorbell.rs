@@ -9,14 +9,32 @@ use crossbeam_utils::CachePadded;
 use thiserror::Error;
 
 use super::RingError;
+use crate::dma::ForeignOwner;
 use crate::sync::{AtomicU32, Ordering};
 
 /// The doorbells of a controller: a submission queue tail and a completion queue head per queue identifier, each on a
-/// cache line of its own.
+/// cache line of its own, or as a BAR has them in memory that another process shares.
 #[derive(Debug)]
-pub struct Doorbells {
-    pairs: Box<[Pair]>,
+pub struct Doorbells(Place);
+
+#[derive(Debug)]
+enum Place {
+    Own(Box<[Pair]>),
+    Shared(Shared),
 }
+
+/// Invariant: `first` points to `2 * queue_pairs` registers that stay where they are as long as `_owner` lives.
+#[derive(Debug)]
+struct Shared {
+    first: NonNull<AtomicU32>,
+    queue_pairs: u16,
+    _owner: Arc<dyn ForeignOwner>,
+}
+
+// SAFETY: it is a shared reference to atomics together with the Arc that keeps them alive.
+unsafe impl Send for Shared {}
+// SAFETY: as for Send; all access is atomic.
+unsafe impl Sync for Shared {}
 
 #[derive(Debug)]
 struct Pair {
@@ -53,12 +71,26 @@ impl Doorbells {
             sq_tail: CachePadded::new(AtomicU32::new(0)),
             cq_head: CachePadded::new(AtomicU32::new(0)),
         };
-        Arc::new(Self { pairs: (0..queue_pairs).map(pair).collect() })
+        Arc::new(Self(Place::Own((0..queue_pairs).map(pair).collect())))
+    }
+
+    /// The same in memory that another process shares, 4 bytes apart: as in a BAR with CAP.DSTRD 0.
+    ///
+    /// # Safety
+    /// `first` points to `8 * queue_pairs` bytes, 4-byte-aligned, that are readable and writable as long as `owner` lives,
+    /// whatever the other process does, and that this process touches by atomic operations of 4 bytes only.
+    pub unsafe fn shared(first: NonNull<u8>, queue_pairs: u16, owner: Arc<dyn ForeignOwner>) -> Arc<Self> {
+        let first: NonNull<AtomicU32> = first.cast();
+        assert!(first.is_aligned(), "doorbells have 4 bytes");
+        Arc::new(Self(Place::Shared(Shared { first, queue_pairs, _owner: owner })))
     }
 
     /// Number of queue identifiers.
     pub fn queue_pairs(&self) -> u16 {
-        self.pairs.len() as u16
+        match &self.0 {
+            Place::Own(pairs) => pairs.len() as u16,
+            Place::Shared(shared) => shared.queue_pairs,
+        }
     }
 
     /// Writes a doorbell, as the host does; what was stored before is visible to who [`read`](Self::read)s the value.
@@ -78,11 +110,22 @@ impl Doorbells {
     }
 
     fn get(&self, kind: DoorbellKind, queue: u16) -> Result<&AtomicU32, RingError> {
-        let pair = self.pairs.get(usize::from(queue)).ok_or(RingError::QueueId(queue))?;
-        Ok(match kind {
-            DoorbellKind::SqTail => &pair.sq_tail,
-            DoorbellKind::CqHead => &pair.cq_head,
-        })
+        let found = match &self.0 {
+            Place::Own(pairs) => pairs.get(usize::from(queue)).map(|pair| match kind {
+                DoorbellKind::SqTail => &*pair.sq_tail,
+                DoorbellKind::CqHead => &*pair.cq_head,
+            }),
+            Place::Shared(shared) => shared.get(kind, queue),
+        };
+        found.ok_or(RingError::QueueId(queue))
+    }
+}
+
+impl Shared {
+    fn get(&self, kind: DoorbellKind, queue: u16) -> Option<&AtomicU32> {
+        let at = usize::from(queue) * 2 + usize::from(kind == DoorbellKind::CqHead);
+        // SAFETY: the register is one of `2 * queue_pairs`; see the invariant of the type.
+        (queue < self.queue_pairs).then(|| unsafe { self.first.add(at).as_ref() })
     }
 }
 

@@ -46,8 +46,8 @@ impl HostQueuePair {
         let sq_pages = space.alloc_bytes(RingMemory::<SQE_WORDS>::bytes(sq_entries)?)?;
         let cq_pages = space.alloc_bytes(RingMemory::<CQE_WORDS>::bytes(cq_entries)?)?;
         Ok(Self {
-            sq: RingMemory::new(space, sq_pages.iova(), sq_entries)?,
-            cq: RingMemory::new(space, cq_pages.iova(), cq_entries)?,
+            sq: RingMemory::new(space, sq_pages.iova(), sq_entries, true)?,
+            cq: RingMemory::new(space, cq_pages.iova(), cq_entries, false)?,
             sq_tail: 0,
             sq_head: 0,
             cq_head: 0,

@@ -6,18 +6,21 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::{ENTRIES, RingError};
-use crate::dma::{DmaSpace, copy};
+use crate::dma::{DmaSpace, ForeignMemory, copy};
 use crate::prefetch::prefetch;
 use crate::sync::{AtomicU64, Ordering};
 
 /// A view of `entries` entries of `N` words. Any number of views may overlap: everything in it is atomic.
 ///
 /// Invariant: `first` points to `entries` entries inside the arena of `space`, whose words never move and live as long
-/// as the space, which `_space` keeps alive. The pointer saves the arena's bounds arithmetic on every entry.
+/// as the space, or inside `foreign`, which is kept alive. The pointer saves the bounds arithmetic on every entry.
 pub(crate) struct RingMemory<const N: usize> {
     first: NonNull<[AtomicU64; N]>,
     entries: u32,
-    _space: Arc<DmaSpace>,
+    iova: u64,
+    writes: bool,
+    foreign: Option<Arc<ForeignMemory>>,
+    space: Arc<DmaSpace>,
 }
 
 // SAFETY: a view is a shared reference to atomics together with the Arc that keeps them alive.
@@ -26,15 +29,35 @@ unsafe impl<const N: usize> Send for RingMemory<N> {}
 unsafe impl<const N: usize> Sync for RingMemory<N> {}
 
 impl<const N: usize> RingMemory<N> {
-    /// The queue of `entries` entries at `iova`.
+    /// The queue of `entries` entries at `iova`, which is written to if `writes` says so.
     ///
     /// # Errors
-    /// [`RingError`] unless the count is possible, `iova` is page-aligned and the queue lies within the arena.
-    pub(crate) fn new(space: &Arc<DmaSpace>, iova: u64, entries: u32) -> Result<Self, RingError> {
+    /// [`RingError`] unless the count is possible, `iova` is page-aligned and the queue lies within the arena, or within
+    /// one region of another process's memory.
+    pub(crate) fn new(
+        space: &Arc<DmaSpace>,
+        iova: u64,
+        entries: u32,
+        writes: bool,
+    ) -> Result<Self, RingError> {
         let bytes = Self::bytes(entries)?;
-        let words = space.arena_words(iova, bytes).ok_or(RingError::Memory { iova, bytes })?;
-        assert_eq!(words.len(), entries as usize * N, "the arena gives whole entries");
-        Ok(Self { first: NonNull::from(words).cast(), entries, _space: Arc::clone(space) })
+        let found = space.ring_words(iova, bytes, writes);
+        let (words, foreign) = found.ok_or(RingError::Memory { iova, bytes })?;
+        Ok(Self { first: words.cast(), entries, iova, writes, foreign, space: Arc::clone(space) })
+    }
+
+    /// Looks where the queue is now, after memory of another process was mapped or unmapped. False if it is nowhere: it
+    /// stays where it was then.
+    pub(crate) fn follow(&mut self) -> bool {
+        if self.foreign.is_none() {
+            return true;
+        }
+        let bytes = self.entries as usize * N * 8;
+        let Some((words, foreign)) = self.space.ring_words(self.iova, bytes, self.writes) else {
+            return false;
+        };
+        (self.first, self.foreign) = (words.cast(), foreign);
+        true
     }
 
     /// Bytes of a queue of `entries` entries.

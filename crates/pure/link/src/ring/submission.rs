@@ -37,7 +37,7 @@ impl DeviceSq {
         iova: u64,
         entries: u32,
     ) -> Result<Self, RingError> {
-        let ring = RingMemory::new(space, iova, entries)?;
+        let ring = RingMemory::new(space, iova, entries, false)?;
         let tail = Watched::new(Doorbell::new(doorbells, DoorbellKind::SqTail, queue)?);
         Ok(Self { ring, tail, head: 0, known: 0 })
     }
@@ -197,6 +197,12 @@ impl DeviceSq {
     #[inline]
     pub fn head(&self) -> u16 {
         self.head as u16
+    }
+
+    /// Looks where the ring is after memory of another process was mapped or unmapped ([`DmaSpace::unmap_foreign`]). False if
+    /// it is nowhere: no entry that is taken then means anything.
+    pub fn follow_memory(&mut self) -> bool {
+        self.ring.follow()
     }
 
     /// Number of entries of the ring.

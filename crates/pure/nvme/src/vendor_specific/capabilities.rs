@@ -104,6 +104,29 @@ impl Capabilities {
         self
     }
 
+    /// What of it works where commands move their data one way each, through memory that host and device do not share: groups
+    /// and iterators.
+    #[must_use]
+    pub fn by_commands(&self) -> Self {
+        let had = self.methods();
+        let methods = Methods::default()
+            .with_groups(had.groups())
+            .with_prefetch_groups(had.prefetch_groups())
+            .with_iterators(had.iterators())
+            .with_transactions(had.transactions())
+            .with_long_keys_in_transactions(had.long_keys_in_transactions());
+        Self::new(methods, 0, 0, 0).with_group_bytes(self.group_bytes_max.get())
+    }
+
+    /// Narrows the data of log page C0h to [`by_commands`](Self::by_commands), if it is one that is known.
+    pub fn narrow(page: &mut [u8]) {
+        if let Ok((known, _)) = Self::mut_from_prefix(page)
+            && known.is_known()
+        {
+            *known = known.by_commands();
+        }
+    }
+
     /// Whether signature and version are ours: the rest may be believed.
     #[must_use]
     pub fn is_known(&self) -> bool {

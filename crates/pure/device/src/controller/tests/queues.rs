@@ -29,7 +29,7 @@ fn sq(qid: u16, cqid: u16) -> Sqe {
 #[test]
 fn queues_come_and_go() {
     let mut bench = Bench::enabled(CC_ALL);
-    let made = Action::CreateCq { qid: 1, entries: 64, iova: 0x30_0000 };
+    let made = Action::CreateCq { qid: 1, entries: 64, iova: 0x30_0000, vector: Some(1) };
     assert_eq!(bench.action(&cq(1)), made);
     let made = Action::CreateSq { qid: 3, cqid: 1, entries: 64, iova: 0x40_0000 };
     assert_eq!(bench.action(&sq(3, 1)), made);
@@ -40,7 +40,25 @@ fn queues_come_and_go() {
     bench.action(&build::delete_sq(4));
     assert_eq!(bench.action(&build::delete_cq(1)), Action::DeleteCq { qid: 1 });
     assert_eq!(bench.refusal(&sq(1, 1)), Status::CQ_INVALID);
-    assert_eq!(bench.action(&cq(1)), Action::CreateCq { qid: 1, entries: 64, iova: 0x30_0000 });
+    assert_eq!(
+        bench.action(&cq(1)),
+        Action::CreateCq { qid: 1, entries: 64, iova: 0x30_0000, vector: Some(1) }
+    );
+}
+
+#[test]
+fn an_interrupt_vector_is_one_of_those_there_are() {
+    let mut bench = Bench::enabled(CC_ALL);
+    let vectors = bench.controller.identity().vectors();
+    let with = |interrupt_vector, interrupts_enabled| {
+        build::create_cq(&CreateCq { interrupt_vector, interrupts_enabled, ..CQ })
+    };
+    assert_eq!(bench.refusal(&with(vectors, true)), Status::INVALID_INTERRUPT_VECTOR);
+    let polled = Action::CreateCq { qid: 1, entries: 64, iova: 0x30_0000, vector: None };
+    assert_eq!(bench.action(&with(vectors, false)), polled, "who looks by itself needs no vector");
+    bench.action(&build::delete_cq(1));
+    let last = Action::CreateCq { qid: 1, entries: 64, iova: 0x30_0000, vector: Some(vectors - 1) };
+    assert_eq!(bench.action(&with(vectors - 1, true)), last);
 }
 
 #[test]
@@ -98,7 +116,7 @@ fn what_the_device_cannot_do_is_taken_back() {
     let made = bench.action(&cq(1));
     bench.controller.undo(&made);
     let made = bench.action(&cq(1));
-    assert_eq!(made, Action::CreateCq { qid: 1, entries: 64, iova: 0x30_0000 });
+    assert_eq!(made, Action::CreateCq { qid: 1, entries: 64, iova: 0x30_0000, vector: Some(1) });
 
     let made = bench.action(&sq(1, 1));
     bench.controller.undo(&made);

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The thread of a device: the device, the function that drivers see, and the client that uses it.
+//!
+//! It has two ways to wait. Without polling it sleeps on the socket: every doorbell is a message. With polling the page of
+//! doorbells is the client's to map, so nobody tells when one is rung: the thread looks all the time while a client is there.
+
+mod clients;
+mod waits;
+
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant as Clock};
+
+use saker::any::{Lag, catch_up};
+use saker::{AnyDevice, Error, panics::ends_process};
+use saker_link::DmaSpace;
+use saker_pcie::Function;
+use saker_sim::Instant;
+
+use crate::bus_error;
+use crate::session::Session;
+use crate::vectors::Vectors;
+
+/// What ends a server's threads.
+#[derive(Debug)]
+pub(crate) struct Stop {
+    pub is_wanted: AtomicBool,
+    /// Readable from then on.
+    pub wake: OwnedFd,
+}
+
+/// How long a queue may be without memory between two messages: a client that moves memory unmaps it and maps it anew.
+const WITHOUT_MEMORY: Duration = Duration::from_millis(200);
+/// Turns without work before a polling thread gives its core away for a moment.
+const SPINS: u32 = 20_000;
+/// Turns of a polling thread between two looks at the socket: a system call.
+const LOOK_EVERY: u32 = 256;
+
+/// A client and what it has given.
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub session: Session,
+    /// The first message has been answered.
+    pub is_greeted: bool,
+    requests: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub socket: String,
+    pub listener: UnixListener,
+    pub device: AnyDevice,
+    pub function: Function,
+    pub space: Arc<DmaSpace>,
+    pub vectors: Vectors,
+    /// The file with the page of doorbells, if it polls.
+    pub doorbells: Option<OwnedFd>,
+    pub client: Option<Client>,
+    /// Since when a queue has no memory.
+    pub without_memory: Option<Clock>,
+    /// Pages that clients had taken away, as last looked at.
+    lost_pages: u64,
+    lag: Lag,
+    begun: Clock,
+    base: Instant,
+    stop: Arc<Stop>,
+}
+
+/// What an engine is made of.
+pub(crate) struct Parts {
+    pub socket: String,
+    pub listener: UnixListener,
+    pub device: AnyDevice,
+    pub function: Function,
+    pub space: Arc<DmaSpace>,
+    pub doorbells: Option<OwnedFd>,
+}
+
+impl Engine {
+    pub fn new(parts: Parts, stop: Arc<Stop>) -> Self {
+        let Parts { socket, listener, device, function, space, doorbells } = parts;
+        let base = device.now();
+        Self {
+            socket,
+            listener,
+            device,
+            function,
+            space,
+            vectors: Vectors::default(),
+            doorbells,
+            client: None,
+            without_memory: None,
+            lost_pages: bus_error::lost_pages(),
+            lag: Lag::default(),
+            begun: Clock::now(),
+            base,
+            stop,
+        }
+    }
+
+    /// Serves until it is told to stop, then closes the device.
+    pub fn run(mut self) -> Result<(), Error> {
+        let ends_process = ends_process("vfio-user");
+        let (mut idle, mut turns) = (0, 0_u32);
+        while !self.is_stopped() {
+            turns = turns.wrapping_add(1);
+            if self.turn(turns) {
+                idle = 0;
+                ends_process.at_work();
+                continue;
+            }
+            idle += 1;
+            if !self.is_polling() {
+                self.sleep();
+            } else if idle > SPINS {
+                std::thread::yield_now();
+                idle = SPINS - SPINS / 20;
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+        self.finish()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.is_wanted.load(Ordering::Acquire)
+    }
+
+    fn is_polling(&self) -> bool {
+        self.doorbells.is_some() && self.client.is_some()
+    }
+
+    /// One turn of device and socket. True if there was anything to do.
+    fn turn(&mut self, number: u32) -> bool {
+        let mut any = self.advance();
+        if !self.is_polling() || number.is_multiple_of(LOOK_EVERY) {
+            any |= self.look_at_socket();
+        }
+        any
+    }
+
+    /// Lets the device do what there is, and tells its host. True if it did anything.
+    pub fn advance(&mut self) -> bool {
+        if bus_error::lost_pages() != self.lost_pages {
+            self.look_for_lost_memory();
+        }
+        if self.is_without_memory() {
+            return false;
+        }
+        let (begun, base, is_timed) = (self.begun, self.base, self.device.is_timed());
+        let clock = || match is_timed {
+            true => base + saker_sim::Duration::from_nanos(begun.elapsed().as_nanos() as u64),
+            false => Instant::ZERO,
+        };
+        let mut any = catch_up(&mut self.device, &clock, &self.lag);
+        any |= self.device.advance(clock());
+        self.tell_interrupts();
+        any || self.is_leaving()
+    }
+
+    fn tell_interrupts(&mut self) {
+        let (vectors, function) = (&self.vectors, &mut self.function);
+        self.device.interrupts(|vector| {
+            if !vectors.tell(vector) {
+                function.set_pending(vector);
+            }
+        });
+    }
+
+    /// Whether a queue is nowhere. If that lasts the controller fails.
+    fn is_without_memory(&mut self) -> bool {
+        let Some(since) = self.without_memory else { return false };
+        if since.elapsed() > WITHOUT_MEMORY {
+            self.lose_memory("the memory of a queue was unmapped");
+        }
+        self.without_memory.is_some()
+    }
+
+    /// The controller has failed, and its driver can only reset it.
+    pub fn lose_memory(&mut self, why: &str) {
+        tracing::warn!(socket = self.socket, why, "the controller has failed");
+        self.device.lose_memory();
+        self.without_memory = None;
+    }
+
+    /// Memory was mapped or unmapped.
+    pub fn follow_memory(&mut self) {
+        let is_there = self.device.follow_memory();
+        self.without_memory =
+            if is_there { None } else { self.without_memory.or_else(|| Some(Clock::now())) };
+    }
+
+    /// Some client has taken memory away behind a mapping. If it is ours it is left.
+    fn look_for_lost_memory(&mut self) {
+        self.lost_pages = bus_error::lost_pages();
+        if self.client.is_some() && self.space.has_lost_foreign() {
+            self.leave(&"it has taken away memory that it had mapped");
+        }
+    }
+
+    /// The client has gone, or is made to go: with it its memory, its interrupts and the state of the controller. What was
+    /// acknowledged stays.
+    fn leave(&mut self, why: &dyn std::fmt::Display) {
+        let Some(client) = self.client.take() else { return };
+        tracing::info!(socket = self.socket, requests = client.requests, %why, "the client has left");
+        self.device.lose_memory();
+        self.without_memory = None;
+        self.vectors = Vectors::default();
+        self.space.unmap_all_foreign();
+        self.function.reset();
+    }
+
+    /// A reset of the function, by whatever way: done when no command reaches the client's memory any more.
+    pub fn reset(&mut self) {
+        self.without_memory = None;
+        self.function.reset();
+        while !self.is_stopped() {
+            self.advance();
+            if self.device.is_disabled() {
+                return;
+            }
+            std::thread::yield_now();
+        }
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The client that is there, and those that wait.
+
+use super::{Client, Engine};
+use crate::session::{Session, SessionError};
+
+impl Engine {
+    pub(super) fn look_at_socket(&mut self) -> bool {
+        match &mut self.client {
+            None => self.accept(),
+            Some(client) if client.session.has_unsent() => {
+                let sent = client.session.send_rest();
+                self.leave_if_failed(sent.map(|()| false))
+            }
+            Some(_) => {
+                let served = self.serve();
+                self.leave_if_failed(served)
+            }
+        }
+    }
+
+    fn leave_if_failed(&mut self, done: Result<bool, SessionError>) -> bool {
+        done.unwrap_or_else(|why| {
+            self.leave(&why);
+            true
+        })
+    }
+
+    /// Serves messages that are there, up to one that the device has to look at.
+    fn serve(&mut self) -> Result<bool, SessionError> {
+        let mut any = false;
+        while let Some(client) = self.client.as_mut().filter(|client| !client.session.has_unsent()) {
+            let Some(message) = client.session.receive()? else { break };
+            client.requests += 1;
+            any = true;
+            if self.request(message)? {
+                break;
+            }
+        }
+        Ok(any)
+    }
+
+    /// Whether commands of a client that has gone are still on their way.
+    pub(super) fn is_leaving(&self) -> bool {
+        self.client.is_none() && !self.device.is_disabled()
+    }
+
+    fn accept(&mut self) -> bool {
+        if self.is_leaving() {
+            return false;
+        }
+        let Ok((socket, _)) = self.listener.accept() else { return false };
+        match Session::new(socket) {
+            Ok(session) => {
+                tracing::info!(socket = self.socket, "a client has connected");
+                self.client = Some(Client { session, is_greeted: false, requests: 0 });
+            }
+            Err(why) => tracing::warn!(socket = self.socket, %why, "a client cannot be served"),
+        }
+        true
+    }
+}

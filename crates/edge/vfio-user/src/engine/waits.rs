@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Sleeping while there is nothing to do, and the end.
+
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant as Clock};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use saker::{Error, close_device};
+
+use super::{Engine, WITHOUT_MEMORY};
+
+/// Work that is due so soon is not slept for.
+const SOON: Duration = Duration::from_micros(100);
+/// How often whoever sleeps looks around.
+const TICK: Duration = Duration::from_millis(500);
+/// The longest that the end waits for the medium; an image recovers what is left.
+const SHUTDOWN: Duration = Duration::from_secs(30);
+
+impl Engine {
+    /// Until there is something to do.
+    pub(super) fn sleep(&self) {
+        let deadline = self.device.next_deadline().map_or(TICK, |at| {
+            let now = self.base + saker_sim::Duration::from_nanos(self.begun.elapsed().as_nanos() as u64);
+            Duration::from_nanos(at.since(now).as_nanos())
+        });
+        let patience = match self.without_memory {
+            Some(_) => WITHOUT_MEMORY,
+            None => deadline.saturating_sub(SOON).min(TICK),
+        };
+        let timeout = Timespec::try_from(patience).unwrap_or_default();
+        let (socket, wanted) = match &self.client {
+            Some(client) if client.session.has_unsent() => (client.session.socket(), PollFlags::OUT),
+            Some(client) => (client.session.socket(), PollFlags::IN),
+            None => (self.listener.as_fd(), PollFlags::IN),
+        };
+        let wake = PollFd::new(&self.stop.wake, PollFlags::IN);
+        // A signal ends it early, which harms nobody.
+        let _ = poll(&mut [PollFd::from_borrowed_fd(socket, wanted), wake], Some(&timeout));
+    }
+
+    /// Nobody is served any more; what was acknowledged is made safe.
+    pub(super) fn finish(mut self) -> Result<(), Error> {
+        self.leave(&"the server stops");
+        let (events, late) = self.lag.counts();
+        if events > 0 {
+            tracing::info!(
+                socket = self.socket,
+                events,
+                late,
+                "events of the device, and those over 5 us late"
+            );
+        }
+        self.advance();
+        while !self.device.is_disabled() {
+            self.advance();
+        }
+        self.flush();
+        close_device(self.device)
+    }
+
+    /// Everything acknowledged leaves the page buffer, as for a driver that sets CC.SHN.
+    fn flush(&mut self) {
+        if !self.function.begin_shutdown() {
+            return;
+        }
+        let begun = Clock::now();
+        while !self.function.is_shut_down() && begun.elapsed() < SHUTDOWN {
+            self.advance();
+        }
+    }
+}

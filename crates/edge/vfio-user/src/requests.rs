@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What a client asks, and what it is answered.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use saker_link::ForeignError;
+use saker_pcie::bar::{VECTORS, irq, region};
+use saker_pcie::function::AccessError;
+use saker_pcie::message::{DATA_BYTES_MAX, IrqAction, MessageError};
+use saker_pcie::reply::{self, DMA_MAPS_MAX};
+use saker_pcie::{Effect, Header, Request};
+
+use crate::engine::Engine;
+use crate::memory;
+use crate::session::{Message, SessionError};
+
+/// What came of a request.
+struct Outcome {
+    reply: Vec<u8>,
+    /// Goes along with it.
+    with_doorbells: bool,
+    /// The device has to look before the next one.
+    look: bool,
+}
+
+impl From<Vec<u8>> for Outcome {
+    fn from(reply: Vec<u8>) -> Self {
+        Self { reply, with_doorbells: false, look: false }
+    }
+}
+
+/// An errno and what it is about.
+struct Refused {
+    errno: i32,
+    why: String,
+}
+
+impl Refused {
+    fn new(errno: i32, why: &dyn std::fmt::Display) -> Self {
+        Self { errno, why: why.to_string() }
+    }
+}
+
+impl From<MessageError> for Refused {
+    fn from(error: MessageError) -> Self {
+        let errno = if let MessageError::Command(_) = error { libc::EOPNOTSUPP } else { libc::EINVAL };
+        Self::new(errno, &error)
+    }
+}
+
+impl From<AccessError> for Refused {
+    fn from(error: AccessError) -> Self {
+        Self::new(libc::EINVAL, &error)
+    }
+}
+
+impl From<ForeignError> for Refused {
+    fn from(error: ForeignError) -> Self {
+        let errno = match error {
+            ForeignError::Overlap { .. } => libc::EEXIST,
+            ForeignError::NotMapped { .. } => libc::ENOENT,
+            ForeignError::TooMany(_) => libc::ENOSPC,
+            ForeignError::Range { .. } => libc::EINVAL,
+        };
+        Self::new(errno, &error)
+    }
+}
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Self {
+        Self::new(error.raw_os_error().unwrap_or(libc::EINVAL), &error)
+    }
+}
+
+impl Engine {
+    /// Obeys a message. True if the device has to look before the next one.
+    pub(crate) fn request(&mut self, message: Message) -> Result<bool, SessionError> {
+        let header = message.header;
+        let outcome = self.obey(message).unwrap_or_else(|refused| {
+            let Refused { errno, why } = refused;
+            tracing::debug!(
+                socket = self.socket,
+                command = header.command,
+                errno,
+                why,
+                "a request is refused"
+            );
+            reply::failed(&header, errno.unsigned_abs()).into()
+        });
+        if outcome.look {
+            // The client waits for what its write does: CSTS after CC, completions after a doorbell.
+            self.advance();
+        }
+        let is_greeted = self.client.as_ref().is_some_and(|client| client.is_greeted);
+        let Some(client) = &mut self.client else { return Ok(true) };
+        if !header.wants_no_reply() {
+            let descriptor = self.doorbells.as_ref().filter(|_| outcome.with_doorbells).map(AsFd::as_fd);
+            client.session.send(&outcome.reply, descriptor)?;
+        }
+        // Who does not say what he speaks is not listened to.
+        if is_greeted { Ok(outcome.look) } else { Err(SessionError::Closed) }
+    }
+
+    fn obey(&mut self, message: Message) -> Result<Outcome, Refused> {
+        let Message { header, body, descriptors } = message;
+        let request = Request::parse(&header, &body, descriptors.len())?;
+        self.greet(&request)?;
+        match request {
+            Request::Version { .. } => Ok(reply::version(&header).into()),
+            Request::DmaMap { writable, offset, iova, bytes } => {
+                self.map(descriptors.first(), (offset, bytes), iova, writable)?;
+                Ok(reply::done(&header).into())
+            }
+            Request::DmaUnmap { flags, iova, bytes, all } => {
+                self.unmap(iova, bytes, all)?;
+                Ok(reply::unmapped(&header, flags, iova, bytes).into())
+            }
+            Request::DeviceInfo => Ok(reply::device_info(&header).into()),
+            Request::RegionInfo { index, .. } if index >= region::COUNT => Err(no_such("region", index)),
+            Request::RegionInfo { index, room } => {
+                let (reply, with_doorbells) =
+                    reply::region_info(&header, index, room, self.doorbells.is_some());
+                Ok(Outcome { reply, with_doorbells, look: false })
+            }
+            Request::IrqInfo { index } if index >= irq::COUNT => Err(no_such("kind of interrupts", index)),
+            Request::IrqInfo { index } => Ok(reply::irq_info(&header, index).into()),
+            Request::SetIrqs { index, start, count, action } => {
+                self.set_irqs(index, (start, count), action, descriptors)?;
+                Ok(reply::done(&header).into())
+            }
+            Request::RegionRead { region, offset, count } => self.read(&header, region, offset, count),
+            Request::RegionWrite { region, offset, data } => self.write(&header, region, offset, data),
+            Request::Reset => {
+                self.reset();
+                Ok(reply::done(&header).into())
+            }
+        }
+    }
+
+    /// The first message says which version the client speaks; no other one does.
+    fn greet(&mut self, request: &Request<'_>) -> Result<(), Refused> {
+        let Some(client) = &mut self.client else { return Ok(()) };
+        match request {
+            Request::Version { major, minor } if !client.is_greeted => {
+                if *major != 0 {
+                    let why = format!("version {major}.{minor}, where 0.x is spoken");
+                    return Err(Refused::new(libc::EINVAL, &why));
+                }
+                client.is_greeted = true;
+                Ok(())
+            }
+            Request::Version { .. } => Err(Refused::new(libc::EINVAL, &"a second greeting")),
+            _ if client.is_greeted => Ok(()),
+            _ => Err(Refused::new(libc::EINVAL, &"no greeting")),
+        }
+    }
+
+    fn map(
+        &mut self,
+        file: Option<&OwnedFd>,
+        (offset, bytes): (u64, u64),
+        iova: u64,
+        writable: bool,
+    ) -> Result<(), Refused> {
+        let memory = file.map(|file| memory::map(file, offset, bytes, writable)).transpose()?;
+        self.space.map_foreign(iova, bytes, memory, DMA_MAPS_MAX)?;
+        if self.without_memory.is_some() {
+            self.follow_memory();
+        }
+        Ok(())
+    }
+
+    fn unmap(&mut self, iova: u64, bytes: u64, all: bool) -> Result<(), Refused> {
+        if all {
+            self.space.unmap_all_foreign();
+        } else {
+            self.space.unmap_foreign(iova, bytes)?;
+        }
+        self.follow_memory();
+        Ok(())
+    }
+
+    fn set_irqs(
+        &mut self,
+        index: u32,
+        (start, count): (u32, u32),
+        action: IrqAction,
+        descriptors: Vec<OwnedFd>,
+    ) -> Result<(), Refused> {
+        if index >= irq::COUNT {
+            return Err(no_such("kind of interrupts", index));
+        }
+        if index != irq::MSIX {
+            // There are none of these: there is nothing to forget, and nothing to tell.
+            return if count == 0 { Ok(()) } else { Err(no_such("interrupt", start)) };
+        }
+        // Neither overflows: that was looked at.
+        if start + count > u32::from(VECTORS) {
+            return Err(no_such("vector", start + count - 1));
+        }
+        match action {
+            IrqAction::Descriptors => {
+                self.vectors.set(start, descriptors)?;
+                for vector in start..start + count {
+                    if self.function.take_pending(vector as u16) {
+                        self.vectors.tell(vector as u16);
+                    }
+                }
+            }
+            IrqAction::Forget if count == 0 => self.vectors.forget(0, u32::from(VECTORS)),
+            IrqAction::Forget => self.vectors.forget(start, count),
+            IrqAction::Trigger => {
+                for vector in start..start + count {
+                    self.vectors.tell(vector as u16);
+                }
+            }
+            // A client masks a vector by taking its descriptor away.
+            IrqAction::Mask => {}
+        }
+        Ok(())
+    }
+
+    fn read(&self, header: &Header, region: u32, offset: u64, count: u32) -> Result<Outcome, Refused> {
+        if count as usize > DATA_BYTES_MAX {
+            return Err(Refused::new(libc::EINVAL, &"a read of more than one message has room for"));
+        }
+        let mut data = vec![0; count as usize];
+        self.function.read(region, offset, &mut data)?;
+        Ok(reply::region(header, offset, region, count, &data).into())
+    }
+
+    fn write(&mut self, header: &Header, region: u32, offset: u64, data: &[u8]) -> Result<Outcome, Refused> {
+        let effect = self.function.write(region, offset, data)?;
+        match effect {
+            Effect::None => {}
+            Effect::Look if self.without_memory.is_some() => {
+                self.lose_memory("a queue without memory was used");
+            }
+            Effect::Look => {}
+            Effect::Reset => self.reset(),
+        }
+        let reply = reply::region(header, offset, region, data.len() as u32, &[]);
+        Ok(Outcome { reply, with_doorbells: false, look: effect == Effect::Look })
+    }
+}
+
+fn no_such(what: &str, index: u32) -> Refused {
+    Refused::new(libc::EINVAL, &format!("there is no {what} {index}"))
+}

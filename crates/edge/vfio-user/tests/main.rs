@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The server over its socket.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod blocks;
+mod clients;
+mod killed;
+mod memory;
+mod pairs;
+mod rig;
+mod vendor;
