@@ -68,11 +68,7 @@ impl DeviceLsm {
         self.group_bytes_max
     }
 
-    fn sent(
-        &mut self,
-        owner: u64,
-        sent: Result<saker_host::Ticket, SubmitError>,
-    ) -> Result<(), QueueFull> {
+    fn sent(&mut self, owner: u64, sent: Result<saker_host::Ticket, SubmitError>) -> Result<(), QueueFull> {
         let slot = sent.map_err(|_| QueueFull)?.slot();
         self.owners[usize::from(slot)] = owner;
         self.unrung += 1;

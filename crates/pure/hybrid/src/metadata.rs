@@ -103,7 +103,11 @@ impl Metadata {
     /// What contradicts itself.
     pub fn check(&self) -> Result<(), String> {
         let counted = self.copies.values().filter(|copy| copy.state != State::Superseded).count() as u64;
-        if counted == self.current { Ok(()) } else { Err(format!("{counted} copies count, not {}", self.current)) }
+        if counted == self.current {
+            Ok(())
+        } else {
+            Err(format!("{counted} copies count, not {}", self.current))
+        }
     }
 }
 

@@ -83,6 +83,9 @@ mod tests {
         assert_eq!(Stamp::split(&tombstone.record(b"")), Some((tombstone, &b""[..])));
         assert_eq!(Stamp::split(&tombstone.record(b"x")), None, "a delete has no value");
         assert_eq!(Stamp::split(&[0; 7]), None);
-        assert!(Stamps::of(4).next(false).sequence > Stamps { last: pair.sequence + (1 << 39) }.next(true).sequence);
+        assert!(
+            Stamps::of(4).next(false).sequence
+                > Stamps { last: pair.sequence + (1 << 39) }.next(true).sequence
+        );
     }
 }

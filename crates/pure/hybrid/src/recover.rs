@@ -72,7 +72,9 @@ impl Hybrid {
 
     fn begin_epoch(&mut self, wait: &mut impl FnMut()) -> Result<(), OpenError> {
         let last = match self.await_main(Op::Get(EPOCH_KEY.to_vec()), wait)? {
-            Ok(Answer::Value(bytes)) => bytes.try_into().map(u64::from_le_bytes).map_err(|_| OpenError::Record)?,
+            Ok(Answer::Value(bytes)) => {
+                bytes.try_into().map(u64::from_le_bytes).map_err(|_| OpenError::Record)?
+            }
             Err(KvError::NotFound) => 0,
             Ok(_) => return Err(OpenError::Record),
             Err(why) => return Err(OpenError::Main(why)),
@@ -90,7 +92,8 @@ impl Hybrid {
         let iterator = opened.result.0;
         let (mut from, mut bytes) = (Some(vec![0]), self.options.buffer_bytes);
         while let Some(Ok(key)) = from.as_deref().map(Key::new) {
-            let read = self.await_device(|device| device.read_iterator(0, iterator, (bytes, 0), key), wait)?;
+            let read =
+                self.await_device(|device| device.read_iterator(0, iterator, (bytes, 0), key), wait)?;
             let answer = NextAnswer(read.result.1);
             if answer.bytes_needed() > bytes {
                 bytes = answer.bytes_needed();

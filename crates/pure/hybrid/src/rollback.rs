@@ -146,7 +146,8 @@ impl Hybrid {
         }
         self.flights.insert(id, Flight::Rollback);
         self.note_began();
-        (self.returning.phase, self.returning.pass_began, self.returning.pass_moved) = (Phase::Opening, self.now, 0);
+        (self.returning.phase, self.returning.pass_began, self.returning.pass_moved) =
+            (Phase::Opening, self.now, 0);
         true
     }
 
@@ -163,8 +164,8 @@ impl Hybrid {
         if self.metadata.keys() == 0 || !is_late(self.returning.not_before) || self.main_is_busy() {
             return false;
         }
-        let is_idle = self.lines.is_empty()
-            && is_late(self.returning.last_write.map(|last| last + self.options.idle));
+        let is_idle =
+            self.lines.is_empty() && is_late(self.returning.last_write.map(|last| last + self.options.idle));
         let has_room = self.has_room();
         match self.options.rollback {
             // Full, it is of no use to writers.
@@ -377,7 +378,11 @@ impl Hybrid {
             return true;
         }
         let is_quiet = self.device.in_flight() == 0 && self.device_writes == 0;
-        if !is_quiet || self.views.in_device > 0 || self.views.opening > 0 || !self.returning.to_close.is_empty() {
+        if !is_quiet
+            || self.views.in_device > 0
+            || self.views.opening > 0
+            || !self.returning.to_close.is_empty()
+        {
             return false;
         }
         if self.device.begin_emptying().is_err() {

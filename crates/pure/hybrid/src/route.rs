@@ -120,7 +120,9 @@ impl Hybrid {
             }
             Detector::Published if self.is_device_open() => Route::Device,
             // The verdict may be older than the stall.
-            Detector::Published if !self.main.write_condition().is_stopped() => Route::Main { escapes: false },
+            Detector::Published if !self.main.write_condition().is_stopped() => {
+                Route::Main { escapes: false }
+            }
             Detector::Published => Route::Wait,
         }
     }

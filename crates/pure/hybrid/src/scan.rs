@@ -60,7 +60,8 @@ impl Side {
     }
 
     fn take(&mut self, payload: &[u8]) {
-        self.records.extend(pairs_of(payload).into_iter().map(|(key, record)| (key.to_vec(), record.to_vec())));
+        self.records
+            .extend(pairs_of(payload).into_iter().map(|(key, record)| (key.to_vec(), record.to_vec())));
     }
 }
 
@@ -181,11 +182,15 @@ impl Hybrid {
                     return self.finish_scan(id, &mut scanning, w);
                 }
                 Ok(false) => {
-                    if scanning.device.is_needed() && !scanning.device.is_asked && !self.ask_device(id, &mut scanning)
+                    if scanning.device.is_needed()
+                        && !scanning.device.is_asked
+                        && !self.ask_device(id, &mut scanning)
                     {
                         return self.hold(id, Flight::Scan(scanning));
                     }
-                    if !scanning.main.is_needed() || scanning.main.is_asked || !self.ask_main_side(id, &mut scanning, w)
+                    if !scanning.main.is_needed()
+                        || scanning.main.is_asked
+                        || !self.ask_main_side(id, &mut scanning, w)
                     {
                         _ = self.flights.insert(id, Flight::Scan(scanning));
                         return;

@@ -304,7 +304,10 @@ impl Hybrid {
 
     /// Whether the device has no copy, and nothing goes on by itself.
     pub fn is_settled(&self) -> bool {
-        self.metadata.keys() == 0 && self.returning.is_idle() && self.flights.is_empty() && self.tombs.is_empty()
+        self.metadata.keys() == 0
+            && self.returning.is_idle()
+            && self.flights.is_empty()
+            && self.tombs.is_empty()
     }
 
     /// What contradicts itself in memory.

@@ -119,7 +119,8 @@ impl Hybrid {
     }
 
     fn end_if_unused(&mut self, number: u32, w: &mut Work<'_>) {
-        let Some(taken) = self.views.taken.get(&number).filter(|taken| taken.released && taken.users == 0) else {
+        let Some(taken) = self.views.taken.get(&number).filter(|taken| taken.released && taken.users == 0)
+        else {
             return;
         };
         let view = taken.view;

@@ -337,7 +337,8 @@ impl Hybrid {
         w: &mut Work<'_>,
     ) {
         self.device_writes -= 1;
-        let is_whole = done.status.is_success() && (done.result.0 == 0 || !matches!(writing.op, Op::Batch(_)));
+        let is_whole =
+            done.status.is_success() && (done.result.0 == 0 || !matches!(writing.op, Op::Batch(_)));
         if done.status.is(Status::CAPACITY_EXCEEDED) {
             self.detecting.device_is_full = true;
             self.stats.turned_back += 1;

@@ -3,9 +3,9 @@
 //! store; each has a core, and the store has no modelled lock.
 
 pub use super::host_medium::{block_depth, connect};
-pub use super::hybrid::{Dual, connect_hybrid};
-pub use super::hosted::Hosted;
 pub use super::host_ops::{capabilities, operation, outcome};
+pub use super::hosted::Hosted;
+pub use super::hybrid::{Dual, connect_hybrid};
 use super::{Counters, prices};
 use crate::joined::{Below as _, Clocked};
 use crate::measured::Measured;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The hybrid: HostKV over a block namespace, and a tree in the device behind a key-value namespace of the same flash.
 
+use super::batch::Takes;
 use super::host_kv::HostStore;
 use super::host_medium::medium_of;
-use super::batch::Takes;
 use saker_assembly::{Build, port};
 use saker_device::{Attachment, EngineKind, NamespaceConfig, NamespaceKind};
 use saker_engine::lsm::settings::asking_for;
@@ -79,12 +79,7 @@ struct Ends {
     device: DeviceLsm,
 }
 
-fn ends(
-    device: &Build,
-    host: &Attachment,
-    depth: u16,
-    driver: &mut impl Driver,
-) -> Result<Ends, HostError> {
+fn ends(device: &Build, host: &Attachment, depth: u16, driver: &mut impl Driver) -> Result<Ends, HostError> {
     let options = ConnectOptions { io_queues: 2, ..ConnectOptions::default() };
     let mut connection = Connection::connect(port(host), driver, options)?;
     let medium = medium_of(&mut connection, device, depth, driver)?;

@@ -143,7 +143,9 @@ fn no_cut_brings_an_old_value_back() {
                 match cut {
                     Ok(true) => (cuts, recuts) = (cuts + 1, recuts + u64::from(recut.is_some())),
                     Ok(false) => break,
-                    Err(why) => panic!("{terms:?}, SAKER_SEED={seed}, cut at {at}, again at {recut:?}: {why}"),
+                    Err(why) => {
+                        panic!("{terms:?}, SAKER_SEED={seed}, cut at {at}, again at {recut:?}: {why}")
+                    }
                 }
             }
         }

@@ -42,7 +42,12 @@ enum Expected {
     Done,
     Snapshot(Pairs, BTreeSet<Vec<u8>>),
     /// The pairs from a key on, so many, as they were; of those of these keys nothing is known.
-    Shown { from: Vec<u8>, entries: usize, pairs: Pairs, unknown: BTreeSet<Vec<u8>> },
+    Shown {
+        from: Vec<u8>,
+        entries: usize,
+        pairs: Pairs,
+        unknown: BTreeSet<Vec<u8>>,
+    },
 }
 
 /// A history.
@@ -271,7 +276,9 @@ impl History {
         }
         let all = self.rig.ask(Op::Scan { from: Vec::new(), entries: u32::MAX, snapshot: None });
         match all {
-            Some(Ok(Answer::Pairs(payload))) => shows(&payload, (&[], usize::MAX), &self.model, &BTreeSet::new()),
+            Some(Ok(Answer::Pairs(payload))) => {
+                shows(&payload, (&[], usize::MAX), &self.model, &BTreeSet::new())
+            }
             other => Err(format!("a scan of all: {other:?}")),
         }
     }
@@ -293,18 +300,26 @@ fn brief(outcome: &Outcome) -> String {
 }
 
 /// Whether a scan has shown the first so many pairs from a key on, each once. Of unknown keys old, new and nothing are right.
-fn shows(payload: &[u8], (from, entries): (&[u8], usize), pairs: &Pairs, unknown: &BTreeSet<Vec<u8>>) -> Kept {
+fn shows(
+    payload: &[u8],
+    (from, entries): (&[u8], usize),
+    pairs: &Pairs,
+    unknown: &BTreeSet<Vec<u8>>,
+) -> Kept {
     let shown = pairs_of(payload);
     let keys: Vec<&[u8]> = shown.iter().map(|(key, _)| *key).collect();
     ensure(keys.is_sorted_by(|a, b| a < b), || format!("keys twice, or out of order: {keys:?}"))?;
-    ensure(keys.len() <= entries && keys.iter().all(|key| *key >= from), || "keys that nobody asked for".to_owned())?;
+    ensure(keys.len() <= entries && keys.iter().all(|key| *key >= from), || {
+        "keys that nobody asked for".to_owned()
+    })?;
     let is_known = |key: &[u8]| !unknown.contains(key);
     for (key, value) in shown.iter().filter(|(key, _)| is_known(key)) {
         ensure(pairs.get(*key).is_some_and(|known| known == value), || format!("{key:?} is not as it was"))?;
     }
     // It ends behind the last key shown, if it is full.
     let end = if keys.len() < entries { None } else { keys.last().copied() };
-    let owed = pairs.keys().filter(|key| key.as_slice() >= from && end.is_none_or(|end| key.as_slice() <= end));
+    let owed =
+        pairs.keys().filter(|key| key.as_slice() >= from && end.is_none_or(|end| key.as_slice() <= end));
     for key in owed.filter(|key| is_known(key)) {
         ensure(keys.contains(&key.as_slice()), || format!("{key:?} is missing"))?;
     }
@@ -336,7 +351,11 @@ pub fn all_terms() -> Vec<Terms> {
     all.push(Terms { options: reads, capacitor: false, ..exact });
     // The device's tree is full soon.
     all.push(Terms { device_permille: 160, ..exact });
-    all.push(Terms { device_permille: 160, options: Options { rollback: Rollback::Lazy, ..exact.options }, ..exact });
+    all.push(Terms {
+        device_permille: 160,
+        options: Options { rollback: Rollback::Lazy, ..exact.options },
+        ..exact
+    });
     // Longer values of the main tree are in its value log.
     all.push(Terms { min_blob_size: 5, stop: 2, ..exact });
     all
