@@ -17,7 +17,7 @@ use crate::stats::mean;
 use crate::store::{Hybrid, again};
 use crate::write::InMain;
 use saker_engine::{KvError, WriteCondition};
-use saker_host::host_kv::{Begun, Op, Outcome, Work};
+use saker_host::host_kv::{Answer, Begun, Op, Outcome, Work};
 use saker_nvme::Key;
 use saker_nvme::group::pairs_of;
 use saker_nvme::vendor_specific::NextAnswer;
@@ -76,6 +76,12 @@ impl Returning {
     /// Whether no copy is on its way back.
     pub fn is_idle(&self) -> bool {
         self.phase == Phase::Idle
+    }
+
+    /// Whether copies are on their way back, or the device's tree is being emptied. Who only waits for readers in the device keeps no
+    /// writer from anything: those readers may be waiting for the writer.
+    pub fn is_under_way(&self) -> bool {
+        !matches!(self.phase, Phase::Idle | Phase::Waiting)
     }
 
     /// Whether the device's tree is being emptied.
@@ -324,7 +330,9 @@ impl Hybrid {
 
     pub(crate) fn moved(&mut self, id: u64, key: Key, outcome: Outcome, w: &mut Work<'_>) {
         self.returning.moving -= 1;
-        if outcome.is_ok() {
+        if outcome == Ok(Answer::Stopped) {
+            // It still counts. The next pass finds it.
+        } else if outcome.is_ok() {
             let is_tombstone = self.metadata.get(&key).is_some_and(|copy| copy.state == State::Tombstone);
             self.note_in_main(&key, if is_tombstone { InMain::Tombstone } else { InMain::Pair });
             self.stats.moved += 1;
@@ -346,6 +354,9 @@ impl Hybrid {
         self.returning.phase = Phase::Idle;
         if self.metadata.current_keys() == 0 {
             self.flush_main();
+        } else if self.options.blocks_writers {
+            // Writers that wait hold the lines of keys whose copies could not go back: they have their turn first.
+            self.returning.not_before = self.now.map(|now| now + self.options.poll);
         }
     }
 
@@ -435,7 +446,7 @@ impl Hybrid {
     }
 
     pub(crate) fn purged(&mut self, id: u64, key: Key, outcome: &Outcome, w: &mut Work<'_>) {
-        if matches!(outcome, Ok(_) | Err(KvError::NotFound)) {
+        if matches!(outcome, Ok(Answer::Done) | Err(KvError::NotFound)) {
             self.tombs.remove(&key);
             self.stats.purged += 1;
         }

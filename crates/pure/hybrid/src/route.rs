@@ -106,7 +106,7 @@ impl Hybrid {
 
     /// Which way a write goes that takes so many bytes in the device's tree.
     pub(crate) fn route(&mut self, record_bytes: Option<usize>) -> Route {
-        if self.options.blocks_writers && !self.returning.is_idle() {
+        if self.options.blocks_writers && self.returning.is_under_way() {
             return Route::Wait;
         }
         // One that is too long for the device's tree waits for the main tree, and so does every one when that is full.

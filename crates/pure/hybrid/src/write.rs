@@ -141,18 +141,21 @@ impl Hybrid {
                         self.waits_for(ticket, id);
                         self.flights.insert(id, Flight::Write(writing));
                     }
-                    Begun::Stopped(_) => {
-                        self.note_escape(true, escapes);
-                        writing.is_plain = false;
-                        match &writing.op {
-                            // It has to be known whether it deletes anything.
-                            Op::Delete(_) if !writing.is_there => self.ask_before_delete(id, writing, w),
-                            _ if self.is_device_open() => self.send_to_device(id, writing, w),
-                            _ => self.hold_write(id, writing),
-                        }
-                    }
+                    Begun::Stopped(_) => self.escape(id, writing, w),
                 }
             }
+        }
+    }
+
+    /// The main tree has stopped a write.
+    fn escape(&mut self, id: u64, mut writing: Writing, w: &mut Work<'_>) {
+        self.note_escape(true, true);
+        writing.is_plain = false;
+        match &writing.op {
+            // It has to be known whether it deletes anything.
+            Op::Delete(_) if !writing.is_there => self.ask_before_delete(id, writing, w),
+            _ if self.is_device_open() => self.send_to_device(id, writing, w),
+            _ => self.hold_write(id, writing),
         }
     }
 
@@ -284,6 +287,9 @@ impl Hybrid {
                 Ok(false) => self.finish_write(id, &writing, Err(KvError::NotFound), w),
                 Err(why) => self.finish_write(id, &writing, Err(why), w),
             };
+        }
+        if outcome == Ok(Answer::Stopped) {
+            return self.escape(id, writing, w);
         }
         // A delete is to make room, wherever there is some for its record.
         let is_refused = outcome == Err(KvError::CapacityExceeded) && matches!(writing.op, Op::Delete(_));

@@ -149,8 +149,9 @@ impl HostKv {
         })
     }
 
-    /// The same, but a write that finds writes stopped is given back ([`Begun::Stopped`]): nothing has happened, nobody waits, and no
-    /// period without writes begins. For who has another place for it.
+    /// The same, but a write that finds writes stopped is given back: at once ([`Begun::Stopped`]), or when it has waited for something
+    /// else ([`Answer::Stopped`]). Nothing has happened then, nobody waits, and no period without writes begins. For who has another
+    /// place for it.
     pub fn submit_unless_stopped(&mut self, op: Op, work: Work<'_>) -> Begun {
         let parked = Parked { escapes: true, ..Parked::new(Ticket(self.next_ticket), op) };
         with_meter!(work, w => self.submit_to(parked, w))
@@ -173,8 +174,6 @@ impl HostKv {
                 None => break,
             }
         }
-        // It waits for pages. A stop that it finds afterwards holds it as any other.
-        parked.escapes = false;
         self.next_ticket += 1;
         let ticket = parked.ticket;
         self.parked.push_back(parked);
@@ -232,6 +231,10 @@ impl HostKv {
         }
         loop {
             let outcome = self.run(parked, w);
+            if parked.was_stopped {
+                self.medium.release_pages(&parked.pages);
+                return Some(Ok(Answer::Stopped));
+            }
             if outcome.is_some() || !self.goes_on(parked) {
                 return outcome;
             }

@@ -55,6 +55,9 @@ pub enum Answer {
     Snapshot(u32),
     /// The snapshot is not there (any more).
     NoSnapshot,
+    /// Nothing: writes are stopped, and it was not to wait for the end of that
+    /// ([`HostKv::submit_unless_stopped`](super::HostKv::submit_unless_stopped)).
+    Stopped,
 }
 
 /// How an operation ended.

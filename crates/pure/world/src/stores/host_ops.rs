@@ -73,6 +73,7 @@ pub fn outcome(outcome: &host_kv::Outcome) -> Outcome<'_> {
         Ok(Answer::Pairs(data)) => Outcome::Pairs { data },
         Ok(Answer::Snapshot(number)) => Outcome::Snapshot(SnapshotId(*number)),
         Ok(Answer::NoSnapshot) => Outcome::Failed(Failure::NoSnapshot),
+        Ok(Answer::Stopped) => Outcome::Failed(Failure::Other("writes are stopped")),
         Err(KvError::NotFound) => Outcome::Absent,
         Err(KvError::CapacityExceeded) => Outcome::Failed(Failure::Capacity),
         Err(KvError::KeySize) => Outcome::Failed(Failure::Other("invalid key size")),

@@ -4,7 +4,7 @@
 use super::batch::Takes;
 use super::host_kv::HostStore;
 use super::host_medium::medium_of;
-use saker_assembly::{Build, port};
+use saker_assembly::{Build, SEGMENTS_MIN, port, shape_for};
 use saker_device::{Attachment, EngineKind, NamespaceConfig, NamespaceKind};
 use saker_engine::lsm::settings::asking_for;
 use saker_engine::{Packing, Settings};
@@ -46,6 +46,7 @@ pub fn iter_kvssd() -> Settings {
 impl Dual {
     /// The device for a store with that build: its flash, and two namespaces on it.
     pub fn device(&self, build: &Build) -> Build {
+        let build = &self.cut_finer(build);
         let geometry = build.shape.geometry;
         let pairs = (u64::from(geometry.segments) * u64::from(self.device_permille) / 1000) as u32;
         let blocks = geometry.segments - pairs;
@@ -61,6 +62,24 @@ impl Dual {
         device.engine = EngineKind::LSM;
         device.ask(&self.device_settings);
         device
+    }
+}
+
+impl Dual {
+    /// The build with its flash cut into as many superblocks as both namespaces need: a tree of few large ones has no room.
+    fn cut_finer(&self, build: &Build) -> Build {
+        let (mut finer, geometry) = (build.clone(), build.shape.geometry);
+        let bytes = u64::from(geometry.segments) * geometry.segment_bytes();
+        let least = self.device_permille.min(1000 - self.device_permille.min(1000));
+        let of_least = bytes * u64::from(least) / 1000;
+        if of_least / geometry.segment_bytes().max(1) < u64::from(SEGMENTS_MIN)
+            && let Ok(shape) = shape_for(&build.profile, bytes, of_least)
+        {
+            finer.shape = shape;
+            let oob_bytes = &mut finer.shape.geometry.oob_bytes;
+            *oob_bytes = geometry.oob_bytes.max(*oob_bytes);
+        }
+        finer
     }
 }
 

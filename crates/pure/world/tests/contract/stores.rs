@@ -95,9 +95,8 @@ fn hybrid() {
     for (n, asked) in asked.iter().enumerate() {
         for rollback in Rollback::ALL {
             for detector in Detector::ALL {
-                let mut build = Build::block(&profile(), 256 << 20, 1)
-                    .expect("large enough")
-                    .with_engine(EngineKind::LSM);
+                let mut build =
+                    Build::block(&profile(), 1 << 30, 1).expect("large enough").with_engine(EngineKind::LSM);
                 build.ask(asked);
                 build.profile.host.background_cores.value = if n == 2 { 4 } else { 1 };
                 let idle = saker_sim::Duration::from_nanos(200_000);

@@ -34,6 +34,10 @@ const TURNS_MAX: u32 = 50_000_000;
 /// Writes between two ranges.
 const WRITES_BETWEEN: u64 = 12;
 
+/// Ranges after which writes rest until copies go back; turns that it may take.
+const REST_EVERY: u64 = 4;
+const REST_TURNS_MAX: u32 = 2_000_000;
+
 /// Where the pairs were when a range was asked for.
 const PHASES: [&str; 3] = ["main tree alone", "copies in the device", "copies going back"];
 
@@ -135,6 +139,16 @@ impl Hand {
             (0, _) => 0,
             (_, false) => 1,
             (_, true) => 2,
+        }
+    }
+
+    /// Nothing is written until copies go back, or for long.
+    fn rest(&mut self) {
+        for _ in 0..REST_TURNS_MAX {
+            if self.phase() != 1 {
+                return;
+            }
+            self.turn();
         }
     }
 
@@ -259,10 +273,13 @@ fn of_system(setup: &Setup<'_>, plan: &Ranges, system: System, pairs: u64) -> Re
     }
     let mut sums: [Sum; 3] = Default::default();
     let mut number = pairs;
-    for _ in 0..(plan.ranges / setup.factor).max(RANGES_MIN) {
+    for n in 0..(plan.ranges / setup.factor).max(RANGES_MIN) {
         for _ in 0..WRITES_BETWEEN {
             hand.put(rng.below(pairs), number)?;
             number += 1;
+        }
+        if n % REST_EVERY == 0 {
+            hand.rest();
         }
         let phase = hand.phase();
         let (wrong, us) = hand.range(rng.below(pairs), plan.range_pairs)?;

@@ -13,6 +13,8 @@ use saker_testing::tier;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub const KEYS: u64 = 30;
+/// Turns after which what is on its way never ends.
+const TURNS_MAX: u32 = 100_000;
 /// Operations on their way at one time.
 const DEPTH: usize = 6;
 
@@ -199,8 +201,8 @@ impl History {
     /// Some operations more.
     pub fn go_on(&mut self, operations: u64) -> Kept {
         for _ in 0..operations {
-            while self.flights.len() >= DEPTH {
-                self.turn()?;
+            if self.flights.len() >= DEPTH {
+                self.turn_until(|history| history.flights.len() < DEPTH)?;
             }
             if self.rng.below(60) == 0 {
                 self.rig.pass(Duration::from_nanos(900_000));
@@ -238,8 +240,12 @@ impl History {
     }
 
     fn drain(&mut self) -> Kept {
-        for _ in 0..400_000 {
-            if self.flights.is_empty() {
+        self.turn_until(|history| history.flights.is_empty())
+    }
+
+    fn turn_until(&mut self, done: impl Fn(&Self) -> bool) -> Kept {
+        for _ in 0..TURNS_MAX {
+            if done(self) {
                 return Ok(());
             }
             self.turn()?;

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 pub const DEPTH: u16 = 64;
 /// Turns after which what is on its way never ends.
-const TURNS_MAX: u32 = 400_000;
+const TURNS_MAX: u32 = 100_000;
 
 /// What a history runs on.
 #[derive(Clone, Copy, Debug)]
