@@ -356,9 +356,9 @@ pub fn all_terms() -> Vec<Terms> {
     all.push(Terms { options: blocks, ..exact });
     all.push(Terms { options: reads, capacitor: false, ..exact });
     // The device's tree is full soon.
-    all.push(Terms { device_permille: 160, ..exact });
+    all.push(Terms { device_permille: 60, ..exact });
     all.push(Terms {
-        device_permille: 160,
+        device_permille: 110,
         options: Options { rollback: Rollback::Lazy, ..exact.options },
         ..exact
     });
