@@ -97,7 +97,7 @@ fn cut_at(terms: &Terms, seed: u64, at: u64, recut: Option<u64>, operations: u64
         let mut rig = match Rig::reopened(terms, flash, seed + round) {
             Ok(rig) => rig,
             Err(left) => {
-                flash = left;
+                flash = *left;
                 continue;
             }
         };

@@ -89,7 +89,7 @@ impl Rig {
     }
 
     /// On what a cut has left. `Err`: power was cut again before it was open, and that is left.
-    pub fn reopened(terms: &Terms, flash: Flash, seed: u64) -> Result<Self, Flash> {
+    pub fn reopened(terms: &Terms, flash: Flash, seed: u64) -> Result<Self, Box<Flash>> {
         let (build, config, dual) = builds(terms);
         let host = config.attach(2, DEPTH);
         let costs = Costs::of(&config.profile);
@@ -99,7 +99,7 @@ impl Rig {
             device.step(next);
         }
         if !device.flash().is_powered() {
-            return Err(cut(terms, device.flash(), seed, 0));
+            return Err(Box::new(cut(terms, device.flash(), seed, 0)));
         }
         assert!(device.is_booted() && device.damage().is_empty(), "{:?}", device.damage());
         let mut below = Clocked(device);
@@ -109,7 +109,7 @@ impl Rig {
         }));
         match opened {
             Ok(Ok(store)) => Ok(Self { below, store, ended: BTreeMap::new(), turns: 0 }),
-            _ if !below.0.flash().is_powered() => Err(cut(terms, below.0.flash(), seed, 0)),
+            _ if !below.0.flash().is_powered() => Err(Box::new(cut(terms, below.0.flash(), seed, 0))),
             Ok(Err(why)) => panic!("{why}"),
             Err(panic) => std::panic::resume_unwind(panic),
         }
