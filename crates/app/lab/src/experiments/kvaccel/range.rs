@@ -36,7 +36,7 @@ const WRITES_BETWEEN: u64 = 12;
 
 /// Ranges after which writes rest until copies go back; turns that it may take.
 const REST_EVERY: u64 = 4;
-const REST_TURNS_MAX: u32 = 2_000_000;
+const REST_TURNS_MAX: u32 = 20_000;
 
 /// Where the pairs were when a range was asked for.
 const PHASES: [&str; 3] = ["main tree alone", "copies in the device", "copies going back"];
