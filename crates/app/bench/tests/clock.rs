@@ -5,7 +5,9 @@ use saker::url::Timing;
 use saker_assembly::Build;
 use saker_bench::clock::{RealRun, run_real};
 use saker_device::EngineKind;
+use saker_engine::Settings;
 use saker_host::TransferOptions;
+use saker_hybrid::{Options, Rollback};
 use saker_profile::Profile;
 use saker_world::{Job, Op, StoreKind};
 
@@ -86,6 +88,28 @@ fn sessions_write_containers_and_find_everything() {
     }
 }
 
+/// Writes that find the tree at the host stopped go to the device, against the clock as in virtual time, and everything is found.
+#[test]
+fn a_hybrid_redirects_and_finds_everything() {
+    let profile = Profile::builtin("default").expect("built in");
+    let mut build = Build::block(&profile, 1 << 30, 1).expect("large enough").with_engine(EngineKind::LSM);
+    build.ask(&Settings::told(&[
+        ("write_buffer_size", 64 << 10),
+        ("level0_file_num_compaction_trigger", 1),
+        ("level0_stop_writes_trigger", 1),
+        ("min_blob_size", 14),
+    ]));
+    for (timing, threads, depth) in [(Timing::Off, 1, 1), (Timing::Off, 3, 4), (Timing::Real, 2, 8)] {
+        for rollback in Rollback::ALL {
+            let kind = StoreKind::Hybrid(Options { rollback, ..Options::default() });
+            let run = run_real(kind, &build, timing, &jobs(threads, depth)).expect("runs");
+            check(&run, &format!("{} {threads}x{depth}", kind.name()));
+            let redirected = run.results[1].counters.iter().find(|(name, _)| *name == "redirected_writes");
+            assert!(redirected.is_some_and(|(_, n)| *n > 0), "{redirected:?}");
+        }
+    }
+}
+
 /// Batches, and scans of what they wrote, against the clock.
 #[test]
 fn batches_and_scans_run_where_the_engine_has_them() {
@@ -101,6 +125,7 @@ fn batches_and_scans_run_where_the_engine_has_them() {
             (StoreKind::Groups { operations: 8 }, &kv),
             (StoreKind::Sessions { batch: 8 }, &kv),
             (StoreKind::Host, &blocks),
+            (StoreKind::Hybrid(Options::default()), &blocks),
         ] {
             let mut jobs = jobs(2, 4);
             jobs[0].operations = (0..100).map(batch).collect();

@@ -45,6 +45,24 @@ pub struct ReadPath {
     pub unfilled: u64,
 }
 
+/// How long gets took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gets {
+    /// How many.
+    pub count: u64,
+    /// Their times in nanoseconds, added up.
+    pub sum_ns: u64,
+    /// The longest.
+    pub longest_ns: u64,
+}
+
+impl Gets {
+    /// Nanoseconds of a get in the mean.
+    pub fn mean_ns(&self) -> f64 {
+        self.sum_ns as f64 / self.count.max(1) as f64
+    }
+}
+
 /// What a run measured.
 #[derive(Clone, Debug)]
 pub struct RunResult {
@@ -56,6 +74,8 @@ pub struct RunResult {
     pub elapsed: Duration,
     /// Latency of each operation in nanoseconds.
     pub latency: Histogram<u64>,
+    /// The same of gets alone (virtual time).
+    pub gets: Gets,
     /// NVMe I/O commands.
     pub commands: u64,
     /// What crossed the link.
@@ -107,6 +127,7 @@ impl RunResult {
             errors: 0,
             elapsed: Duration::ZERO,
             latency: Histogram::new_with_bounds(1, 100_000_000_000, 3).expect("1 ns to 100 s at 3 digits"),
+            gets: Gets::default(),
             commands: 0,
             traffic: Traffic::default(),
             link_bytes: 0,
@@ -188,6 +209,16 @@ impl RunResult {
         self.operations += 1;
         self.errors += u64::from(!ok);
         self.latency.saturating_record(to.since(from).as_nanos().max(1));
+    }
+
+    /// Of operations that took so long; only gets count.
+    pub(crate) fn note_read(&mut self, is_get: bool, took: Duration) {
+        if is_get {
+            let took = took.as_nanos();
+            self.gets.count += 1;
+            self.gets.sum_ns += took;
+            self.gets.longest_ns = self.gets.longest_ns.max(took);
+        }
     }
 }
 

@@ -89,6 +89,7 @@ fn main() -> Result<(), CompareError> {
         stores: vec![EngineKind::HASH_STORE, PLAIN_LOG],
         groups: Vec::new(),
         batches: Vec::new(),
+        hybrids: Vec::new(),
         skew: None,
         cache: CacheOptions::NONE,
         store_cache: None,

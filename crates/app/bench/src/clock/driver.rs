@@ -19,6 +19,11 @@ pub(super) trait OnClock: KvStore<Lane: Lane<Error = HostError> + Send> {
     fn cache(&self) -> CacheStats {
         CacheStats::default()
     }
+
+    /// Counters of a store at the host.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
 }
 
 /// A lane, and by slot since when its tickets are on their way.
@@ -68,6 +73,7 @@ pub(super) fn drive<S: OnClock>(
         }
         let lanes: Vec<&S::Lane> = threads.iter().map(|thread| &thread.lane).collect();
         result.cache = store.cache().since(&cache);
+        result.counters = store.counters();
         running.fill(&mut result, store.traffic(&lanes), build.shape.geometry.page_bytes);
         run.results.push(result);
     }

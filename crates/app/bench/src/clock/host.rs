@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! HostKV: lanes share one store behind a lock, over one queue pair on the block namespace. Whoever has the lock sends, takes what
+//! HostKV, and the hybrid of it with a tree in the device: lanes share one store behind a lock, over one queue pair on the block namespace
+//! (and one on that of pairs). Whoever has the lock sends, takes what
 //! has completed, whosever it is, and does some of the store's background work.
 
 use super::driver::OnClock;
@@ -8,6 +9,7 @@ use saker_assembly::Build;
 use saker_device::Attachment;
 use saker_host::host_kv::{self, HostKv, Work as Metered};
 use saker_host::{CacheStats, HostError, Spin};
+use saker_hybrid::Hybrid;
 use saker_link::Traffic;
 use saker_sim::Instant;
 use saker_store::{
@@ -15,7 +17,9 @@ use saker_store::{
     Ticket, Work,
 };
 use saker_world::Job;
-use saker_world::stores::host_kv::{block_depth, capabilities, connect, operation, outcome};
+use saker_world::stores::host_kv::{
+    Dual, Hosted, block_depth, capabilities, connect, connect_hybrid, operation, outcome,
+};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant as Clock;
@@ -27,15 +31,15 @@ const QUANTA: u32 = 4;
 type Ended = (u32, host_kv::Outcome);
 
 /// The store, whose operations are on their way, and by lane what has ended and was not taken.
-struct Shared {
+struct Shared<K> {
     /// Since when its time runs: jobs have clocks of their own.
     begun: Clock,
-    store: HostKv,
+    store: K,
     flights: BTreeMap<host_kv::Ticket, (usize, u32)>,
     ended: Vec<VecDeque<Ended>>,
 }
 
-impl Shared {
+impl<K: Hosted> Shared<K> {
     /// Sends what was submitted and takes what has completed, whoever waits for it.
     fn round(&mut self) {
         let Self { begun, store, flights, ended } = self;
@@ -46,7 +50,7 @@ impl Shared {
                 ended[lane].push_back((slot, outcome));
             }
         });
-        store.background(QUANTA, Metered::Free);
+        store.tree_mut().background(QUANTA, Metered::Free);
         store.ring();
     }
 
@@ -59,20 +63,20 @@ impl Shared {
     }
 }
 
-fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+fn lock<K>(shared: &Mutex<Shared<K>>) -> MutexGuard<'_, Shared<K>> {
     // A thread that panicked has its panic passed on when it is joined.
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// HostKV on a device that has a thread of its own.
-pub(super) struct HostOnClock {
-    shared: Arc<Mutex<Shared>>,
+/// A store at the host on a device that has a thread of its own.
+pub(super) struct HostOnClock<K = HostKv> {
+    shared: Arc<Mutex<Shared<K>>>,
     lanes_max: usize,
 }
 
 /// A thread's way into the store.
-pub(super) struct HostLane {
-    shared: Arc<Mutex<Shared>>,
+pub(super) struct HostLane<K> {
+    shared: Arc<Mutex<Shared<K>>>,
     number: usize,
     /// Slots of tickets that nothing has, and how many there are.
     free: Vec<u32>,
@@ -87,16 +91,34 @@ pub(super) struct HostLane {
 impl HostOnClock {
     /// Over a device with a block namespace 1, with a lane for each thread of the job.
     pub fn connect(build: &Build, host: &Attachment, job: &Job) -> Result<Self, HostError> {
-        let store = connect(build, host, block_depth(job), &mut Spin)?;
-        let shared = Shared { begun: Clock::now(), store, flights: BTreeMap::new(), ended: Vec::new() };
-        Ok(Self { shared: Arc::new(Mutex::new(shared)), lanes_max: job.threads.max(1) })
+        Ok(Self::over(connect(build, host, block_depth(job), &mut Spin)?, job))
     }
 }
 
-impl KvStore for HostOnClock {
-    type Lane = HostLane;
+impl HostOnClock<Hybrid> {
+    /// The hybrid over a device with both namespaces, which is of the build `device`.
+    pub fn hybrid(
+        (build, device): (&Build, &Build),
+        dual: &Dual,
+        host: &Attachment,
+        job: &Job,
+    ) -> Result<Self, HostError> {
+        let store = connect_hybrid(build, device, host, (block_depth(job), dual), &mut Spin)?;
+        Ok(Self::over(store, job))
+    }
+}
 
-    fn open_lane(&mut self) -> Result<HostLane, Refusal> {
+impl<K> HostOnClock<K> {
+    fn over(store: K, job: &Job) -> Self {
+        let shared = Shared { begun: Clock::now(), store, flights: BTreeMap::new(), ended: Vec::new() };
+        Self { shared: Arc::new(Mutex::new(shared)), lanes_max: job.threads.max(1) }
+    }
+}
+
+impl<K: Hosted> KvStore for HostOnClock<K> {
+    type Lane = HostLane<K>;
+
+    fn open_lane(&mut self) -> Result<HostLane<K>, Refusal> {
         let ended = &mut lock(&self.shared).ended;
         if ended.len() == self.lanes_max {
             return Err(Refusal::Lanes);
@@ -126,17 +148,21 @@ impl KvStore for HostOnClock {
     }
 }
 
-impl OnClock for HostOnClock {
-    fn traffic(&self, _: &[&HostLane]) -> Traffic {
-        lock(&self.shared).store.queue().stats().traffic()
+impl<K: Hosted + Send> OnClock for HostOnClock<K> {
+    fn traffic(&self, _: &[&HostLane<K>]) -> Traffic {
+        lock(&self.shared).store.traffic()
     }
 
     fn cache(&self) -> CacheStats {
-        lock(&self.shared).store.cache_stats()
+        lock(&self.shared).store.caches().1
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.stats()
     }
 }
 
-impl Lane for HostLane {
+impl<K: Hosted> Lane for HostLane<K> {
     type Error = HostError;
 
     /// Submits, and looks around while the lock is held.

@@ -23,7 +23,7 @@ use saker_link::Traffic;
 use saker_runtime::{AnyDevice, DeviceThread};
 use saker_sim::Instant;
 use saker_world::stores::host_kv::block_depth;
-use saker_world::stores::{DiskLane, DiskStore};
+use saker_world::stores::{DiskLane, DiskStore, Dual};
 use saker_world::{GroupLimits, Job, RunResult, StoreKind};
 use sessions::SessionsOnClock;
 use std::time::Instant as Clock;
@@ -55,10 +55,16 @@ pub fn run_real(
     let pairs = u16::try_from(first.threads.max(1)).map_err(|_| refused())?;
     let (pairs, depth) = match kind {
         StoreKind::Host => (1, block_depth(first)),
+        StoreKind::Hybrid(_) => (2, block_depth(first)),
         _ => (pairs, first.depth.max(1)),
     };
-    let host = build.attach(pairs, depth);
-    let running = Running::start(build, how, &host);
+    let dual = match kind {
+        StoreKind::Hybrid(options) => Dual { options, ..Dual::default() },
+        _ => Dual::default(),
+    };
+    let device = if let StoreKind::Hybrid(_) = kind { dual.device(build) } else { build.clone() };
+    let host = device.attach(pairs, depth);
+    let running = Running::start(&device, how, &host);
     let run = (build, how, jobs);
     let disk = |groups| DiskStore::over(Spin, &host, build, jobs, groups);
     match kind {
@@ -73,6 +79,9 @@ pub fn run_real(
             drive(SessionsOnClock::connect(build, &host, first, batch)?, running, run)
         }
         StoreKind::Host => drive(HostOnClock::connect(build, &host, first)?, running, run),
+        StoreKind::Hybrid(_) => {
+            drive(HostOnClock::hybrid((build, &device), &dual, &host, first)?, running, run)
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use saker::{NamespaceConfig, NamespaceKind};
 use saker_assembly::{Build, BuildError};
 use saker_device::{EngineKind, Settings};
 use saker_host::{CacheOptions, HostError};
+pub use saker_hybrid::{Options as HybridOptions, Rollback as RollbackPolicy};
 use saker_lab::Settings as Changes;
 use saker_lab::settings::SettingError;
 use saker_profile::{Profile, ProfileError};
@@ -75,6 +76,8 @@ pub struct Plan {
     pub groups: Vec<u16>,
     /// Writes of a container of the host layer: a column for each.
     pub batches: Vec<u16>,
+    /// HostKV with a tree in the device beside it: a column for each, of stores that can be one.
+    pub hybrids: Vec<HybridOptions>,
     /// Exponent of a zipfian choice of what is read; `None`: each pair is read once.
     pub skew: Option<f64>,
     /// The read cache at the host: of HostKV, and of the host layer.
@@ -119,7 +122,7 @@ pub struct Row {
     pub lag: Option<(u64, u64)>,
     /// Why it does not count, if it does not.
     pub invalid: Option<String>,
-    /// HostKV, DiskKV, DiskKV with groups, DiskKV with the host layer.
+    /// HostKV, the hybrids of it, DiskKV, DiskKV with groups, DiskKV with the host layer.
     pub cells: Vec<Cell>,
 }
 
@@ -261,6 +264,10 @@ fn row(
     let mut runs = Runs { timing, cpus: &plan.cpus, lag: (0, 0) };
     let host = runs.run(StoreKind::Host, &block, &jobs)?;
     let mut cells = vec![cell(StoreKind::Host, store.over_blocks(), host)];
+    for options in plan.hybrids.iter().filter(|_| store == EngineKind::LSM) {
+        let kind = StoreKind::Hybrid(*options);
+        cells.push(cell(kind, store, runs.run(kind, &block, &jobs)?));
+    }
     let groups = plan.groups.iter().map(|group| StoreKind::Groups { operations: usize::from(*group) });
     let sessions = plan.batches.iter().map(|batch| StoreKind::Sessions { batch: *batch });
     for kind in std::iter::once(StoreKind::Disk).chain(groups).chain(sessions) {
@@ -300,6 +307,7 @@ mod tests {
             stores: vec![EngineKind::HASH_STORE],
             groups: Vec::new(),
             batches: Vec::new(),
+            hybrids: Vec::new(),
             skew: None,
             cache: CacheOptions::NONE,
             store_cache: None,

@@ -36,6 +36,7 @@ Examples:
   saker compare --store tree,lsm --skew 0.99 --read-cache 1MiB --sizes 256B --operations 20000
   saker compare --profile saker-mid --threads 1,4,16 --qd 1,32 --batch 1,4,16,64 --sizes 16B --operations 20000
   saker compare --store lsm --sizes 100B --set lsm.min_blob_size=unlimited --set profile.host.background_cores=4 --json
+  saker compare --store lsm --hybrid eager,lazy --sizes 4KiB --operations 20000 --set lsm.slowdown=off
   saker compare --html compare.html")]
 pub struct CompareArgs {
     /// Take keys and values from FILE instead of making them; - is standard input
@@ -69,6 +70,10 @@ pub struct CompareArgs {
     /// Writes of a container of SAKER's host layer, such as 64 or 1,4,16,64
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "64", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub batch: Vec<u16>,
+    /// A column for HostKV with a tree in the device beside it, where writes go that HostKV would stop, for each policy by which they come
+    /// back; of the store lsm
+    #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1, default_missing_value = "eager")]
+    pub hybrid: Vec<HybridChoice>,
     /// Cores for application threads in real and off, such as 0,1
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = core)]
     pub host_cpus: Vec<usize>,
@@ -143,6 +148,17 @@ pub enum FormatChoice {
     Jsonl,
     /// Key, semicolon, value with the rest of the line
     Semicolon,
+}
+
+/// When writes come back from the device's tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HybridChoice {
+    /// As soon as level 0 is short enough
+    Eager,
+    /// When no write has come for a while
+    Lazy,
+    /// When reads have lost as much as coming back takes
+    Adaptive,
 }
 
 /// Which timings to run.

@@ -3,7 +3,7 @@
 
 use saker::EngineKind;
 use saker_bench::clock::Cpus;
-use saker_bench::compare::{self, Cell, Input, Plan, Row, Timing};
+use saker_bench::compare::{self, Cell, HybridOptions, Input, Plan, RollbackPolicy, Row, Timing};
 use saker_host::CacheOptions;
 use saker_lab::Settings as Changes;
 use saker_lab::report::stalls;
@@ -13,7 +13,7 @@ use saker_workload::RecordSet;
 use saker_world::RunResult;
 use serde_json::Value;
 
-use crate::args::compare::{CompareArgs, TimingChoice};
+use crate::args::compare::{CompareArgs, HybridChoice, TimingChoice};
 use crate::error::CliError;
 use crate::report::{ByPhase, Comparison, Metric, System, TimedRun};
 
@@ -63,6 +63,7 @@ fn plan(args: &CompareArgs, records: Option<RecordSet>) -> Result<(Plan, String)
         stores: stores(args)?,
         groups: args.group.clone(),
         batches: args.batch.clone(),
+        hybrids: hybrids(args)?,
         skew: args.skew,
         cache: CacheOptions::sized(args.read_cache.unwrap_or(0) as usize),
         store_cache: args.store_cache,
@@ -130,6 +131,26 @@ fn stores(args: &CompareArgs) -> Result<Vec<EngineKind>, CliError> {
     Ok(stores)
 }
 
+/// The hybrids of the policies, of a store that can be one.
+fn hybrids(args: &CompareArgs) -> Result<Vec<HybridOptions>, CliError> {
+    if !args.hybrid.is_empty() && !args.store.iter().any(|store| store == EngineKind::LSM.name()) {
+        return Err(CliError::usage(
+            "only the store `lsm` has a hybrid",
+            "add --store lsm, or leave --hybrid out",
+        ));
+    }
+    let policy = |choice: &HybridChoice| match choice {
+        HybridChoice::Eager => RollbackPolicy::Eager,
+        HybridChoice::Lazy => RollbackPolicy::Lazy,
+        HybridChoice::Adaptive => RollbackPolicy::Adaptive,
+    };
+    Ok(args
+        .hybrid
+        .iter()
+        .map(|choice| HybridOptions { rollback: policy(choice), ..HybridOptions::default() })
+        .collect())
+}
+
 /// Threads of the operating system that share cores measure the scheduler.
 fn warn_of_few_cores(args: &CompareArgs, threads: u32, note: &mut dyn FnMut(&str)) {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -181,6 +202,19 @@ fn add_percents(r: &RunResult, add: &mut dyn FnMut(&str, f64)) {
     }
 }
 
+/// Counters that only a hybrid has.
+const HYBRID: [&str; 9] = [
+    "redirected_writes",
+    "redirections",
+    "redirected_held",
+    "redirected_turned_back",
+    "device_reads",
+    "rollbacks",
+    "rollback_moved",
+    "device_emptied",
+    "metadata_bytes",
+];
+
 fn metrics(cell: &Cell) -> Vec<Metric> {
     let mut all = Vec::new();
     for (phase, r) in [("put", &cell.put), ("get", &cell.get)] {
@@ -194,6 +228,9 @@ fn metrics(cell: &Cell) -> Vec<Metric> {
         add("link_bytes_per_operation", per_op(r.link_bytes));
         add("nand_pages_programmed", r.nand_pages as f64);
         add("errors", r.errors as f64);
+        for (name, n) in r.counters.iter().filter(|(name, _)| HYBRID.contains(name)) {
+            add(name, *n as f64);
+        }
         add_percents(r, &mut add);
         match phase {
             "put" => add("write_amplification", r.write_amplification()),

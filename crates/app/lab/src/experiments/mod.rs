@@ -5,6 +5,7 @@ mod bandslim;
 mod batching;
 mod byteexpress;
 mod compound;
+mod kvaccel;
 mod lsm_ranges;
 mod plus;
 mod saker_cache;
@@ -37,7 +38,7 @@ macro_rules! entry {
 }
 
 /// All of them, in the order in which they are listed.
-pub static ALL: [Entry; 42] = [
+pub static ALL: [Entry; 47] = [
     entry!("saker-motiv", saker_motiv::run),
     entry!("saker-write-batch", saker_write::run_batch),
     entry!("saker-write-io", saker_write::run_io),
@@ -67,6 +68,11 @@ pub static ALL: [Entry; 42] = [
     entry!("compound-fig3-kvceph", compound::kvceph::run),
     entry!("compound-ablation", compound::gathering::run),
     entry!("compound-bulk", compound::bulk::run),
+    entry!("kvaccel-slowdown", kvaccel::timelines::slowdown),
+    entry!("kvaccel-stall-avoid", kvaccel::timelines::stall_avoid),
+    entry!("kvaccel-throughput", kvaccel::throughput::run),
+    entry!("kvaccel-rollback", kvaccel::rollback::run),
+    entry!("kvaccel-range", kvaccel::range::run),
     entry!("plus-memory", plus::arithmetic::memory),
     entry!("plus-gc-overhead", plus::arithmetic::gc_overhead),
     entry!("plus-capacity", plus::arithmetic::capacity),

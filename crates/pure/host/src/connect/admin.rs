@@ -31,6 +31,14 @@ impl AdminQueue {
 
     /// Sends `sqe` and waits for its completion, whatever its status.
     fn execute(&mut self, sqe: Sqe, driver: &mut impl Driver, patience: Patience) -> Result<Cqe, HostError> {
+        let cid = self.begin(sqe)?;
+        let answer = self.wait(cid, driver, patience);
+        self.lost_step = answer.is_err();
+        answer
+    }
+
+    /// Sends `sqe`. Nothing else is sent before its completion was taken.
+    fn begin(&mut self, sqe: Sqe) -> Result<u16, HostError> {
         if self.lost_step {
             return Err(ProtocolError::AdminQueue.into());
         }
@@ -39,26 +47,52 @@ impl AdminQueue {
         // One command at a time never fills a queue, unless the controller reports a wrong head.
         self.pair.submit(&sqe.with_cid(cid)).map_err(|_| ProtocolError::AdminQueue)?;
         self.pair.ring();
-        let answer = self.wait(cid, driver, patience);
-        self.lost_step = answer.is_err();
-        answer
+        // Until it is answered.
+        self.lost_step = true;
+        Ok(cid)
     }
 
     fn wait(&mut self, cid: u16, driver: &mut impl Driver, patience: Patience) -> Result<Cqe, HostError> {
         let mut wait = patience.wait();
         loop {
-            if let Some(cqe) = self.pair.poll() {
-                self.pair.ring_cq();
-                let answered = cqe.cid.get();
-                let stranger = || saker_link::CompletionError::NotInFlight(answered).into();
-                return if answered == cid { Ok(cqe) } else { Err(stranger()) };
+            if let Some(answer) = self.poll(cid) {
+                return answer;
             }
             wait.drive(driver)?;
         }
     }
+
+    /// The completion of the command that was sent, if it is there.
+    fn poll(&mut self, cid: u16) -> Option<Result<Cqe, HostError>> {
+        let cqe = self.pair.poll()?;
+        self.pair.ring_cq();
+        let answered = cqe.cid.get();
+        let stranger = || saker_link::CompletionError::NotInFlight(answered).into();
+        self.lost_step = answered != cid;
+        Some(if answered == cid { Ok(cqe) } else { Err(stranger()) })
+    }
 }
 
+/// An admin command on its way.
+#[derive(Debug)]
+#[must_use = "no other admin command is sent before it is answered"]
+pub struct AdminTicket(u16);
+
 impl Connection {
+    /// Sends an admin command without data as it is (but for its CID), and waits for nothing: [`poll_admin`](Self::poll_admin) tells when
+    /// it is answered. Until then every other admin command is refused.
+    ///
+    /// # Errors
+    /// [`HostError`] if the admin queue cannot be used.
+    pub fn begin_admin(&mut self, sqe: Sqe) -> Result<AdminTicket, HostError> {
+        self.admin.begin(sqe).map(AdminTicket)
+    }
+
+    /// How the admin command ended that was sent without waiting; `None`: it has not.
+    pub fn poll_admin(&mut self, ticket: &AdminTicket) -> Option<Result<(), HostError>> {
+        self.admin.poll(ticket.0).map(|answer| check(answer?.status()))
+    }
+
     /// Sends an admin command as it is (but for its CID) and returns its completion if the status is success.
     ///
     /// # Errors

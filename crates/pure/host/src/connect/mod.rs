@@ -11,6 +11,7 @@ mod queues;
 mod settings;
 mod write_stalls;
 
+pub use admin::AdminTicket;
 pub use queues::KvQueueOptions;
 pub use settings::NamedSettings;
 

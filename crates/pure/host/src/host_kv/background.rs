@@ -32,9 +32,17 @@ impl HostKv {
     /// When background work holds pages: the number is chosen first.
     #[must_use]
     pub fn with_workers(mut self, count: u32) -> Self {
+        self.set_workers(count);
+        self
+    }
+
+    /// The same of one that is somebody's already.
+    ///
+    /// # Panics
+    /// As [`with_workers`](Self::with_workers).
+    pub fn set_workers(&mut self, count: u32) {
         assert!(self.workers.crew.all_pages().next().is_none(), "background work has begun");
         self.workers = Workers::new(count);
-        self
     }
 
     /// Whether a quantum is due, and what it waits for is here.

@@ -23,7 +23,7 @@ mod turns;
 mod work;
 
 pub use blocks::{BlockDone, BlockQueue};
-pub use op::{Answer, Batch, Op, Outcome, Ticket};
+pub use op::{Answer, Batch, Begun, Op, Outcome, Ticket};
 pub use queue_pair::KvBlockQueue;
 pub use segments::{BlockCacheStats, BlockSegments, HOST_PAGE_BYTES, SegmentStats, Whose};
 pub use settings::SettingRefused;
@@ -32,7 +32,9 @@ pub use work::Work;
 use background::Workers;
 use batch::packed;
 use parked::Parked;
-use saker_engine::{AnyEngine, Condition, Context, Engine, Hints, Inspect, StoreStats, Version};
+use saker_engine::{
+    AnyEngine, Condition, Context, Engine, Hints, Inspect, StoreStats, Version, WriteCondition,
+};
 use saker_log::LogStats;
 use saker_nvme::Key;
 use saker_segment_store::{Reads, SegmentStore, Step};
@@ -140,21 +142,32 @@ impl HostKv {
 
     /// Starts an operation. `Ok`: it is complete already. `Err`: it is on its way; [`HostKv::advance`] will tell.
     pub fn submit(&mut self, op: Op, work: Work<'_>) -> Result<Outcome, Ticket> {
-        with_meter!(work, w => self.submit_to(op, w))
+        with_meter!(work, w => match self.submit_to(Parked::new(Ticket(self.next_ticket), op), w) {
+            Begun::Ended(outcome) => Ok(outcome),
+            Begun::Parked(ticket) => Err(ticket),
+            Begun::Stopped(_) => unreachable!("it did not ask to be given back"),
+        })
     }
 
-    fn submit_to<W: Meter>(&mut self, op: Op, w: &mut W) -> Result<Outcome, Ticket> {
-        if let Some(value) = self.cached(&op, w) {
-            return Ok(Ok(Answer::Value(value)));
+    /// The same, but a write that finds writes stopped is given back: at once ([`Begun::Stopped`]), or when it has waited for something
+    /// else ([`Answer::Stopped`]). Nothing has happened then, nobody waits, and no period without writes begins. For who has another
+    /// place for it.
+    pub fn submit_unless_stopped(&mut self, op: Op, work: Work<'_>) -> Begun {
+        let parked = Parked { escapes: true, ..Parked::new(Ticket(self.next_ticket), op) };
+        with_meter!(work, w => self.submit_to(parked, w))
+    }
+
+    fn submit_to<W: Meter>(&mut self, mut parked: Parked, w: &mut W) -> Begun {
+        if let Some(value) = self.cached(&parked.op, w) {
+            return Begun::Ended(Ok(Answer::Value(value)));
         }
-        if let Op::Batch(batch) = &op {
+        if let Op::Batch(batch) = &parked.op {
             packed(batch, w);
         }
-        let ticket = Ticket(self.next_ticket);
-        let mut parked = Parked::new(ticket, op);
         loop {
             match self.run(&mut parked, w) {
-                Some(outcome) => return Ok(outcome),
+                Some(outcome) => return Begun::Ended(outcome),
+                None if parked.was_stopped => return self.give_back(parked),
                 // Its tokens are there already, or its pages are.
                 None if self.has_turn_at_once(&mut parked) => {}
                 None if self.goes_on(&parked) => {}
@@ -164,7 +177,19 @@ impl HostKv {
         self.next_ticket += 1;
         let ticket = parked.ticket;
         self.parked.push_back(parked);
-        Err(ticket)
+        Begun::Parked(ticket)
+    }
+
+    /// An operation that is not to wait for the end of a stop.
+    #[cold]
+    fn give_back(&mut self, parked: Parked) -> Begun {
+        self.medium.release_pages(&parked.pages);
+        Begun::Stopped(parked.op)
+    }
+
+    /// Whether background work keeps up with writes, as of the last operation or quantum.
+    pub fn write_condition(&self) -> WriteCondition {
+        self.store.write_condition()
     }
 
     /// Takes completions and goes on with what waited. True if anything happened.
@@ -206,6 +231,10 @@ impl HostKv {
         }
         loop {
             let outcome = self.run(parked, w);
+            if parked.was_stopped {
+                self.medium.release_pages(&parked.pages);
+                return Some(Ok(Answer::Stopped));
+            }
             if outcome.is_some() || !self.goes_on(parked) {
                 return outcome;
             }

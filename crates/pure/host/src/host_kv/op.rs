@@ -55,10 +55,24 @@ pub enum Answer {
     Snapshot(u32),
     /// The snapshot is not there (any more).
     NoSnapshot,
+    /// Nothing: writes are stopped, and it was not to wait for the end of that
+    /// ([`HostKv::submit_unless_stopped`](super::HostKv::submit_unless_stopped)).
+    Stopped,
 }
 
 /// How an operation ended.
 pub type Outcome = Result<Answer, KvError>;
+
+/// What became of an operation that was submitted.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Begun {
+    /// It is complete.
+    Ended(Outcome),
+    /// It is on its way.
+    Parked(Ticket),
+    /// Writes are stopped, and it was not to wait for the end of that: here it is again.
+    Stopped(Op),
+}
 
 /// Writes as one payload, each key once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +94,11 @@ impl Batch {
         }
         let (form, payload) = writes.pack()?;
         Ok(Self { form, payload, writes })
+    }
+
+    /// Its writes.
+    pub fn writes(&self) -> &WriteBatch {
+        &self.writes
     }
 
     /// Bytes of the payload.

@@ -26,6 +26,10 @@ pub(super) struct Parked {
     pub full: Full,
     /// The period without writes in which it was counted last.
     pub counted: u32,
+    /// It is given back when writes are stopped.
+    pub escapes: bool,
+    /// It is to be given back.
+    pub was_stopped: bool,
 }
 
 impl Parked {
@@ -44,6 +48,8 @@ impl Parked {
             turn: Turn::None,
             full: Full::default(),
             counted: 0,
+            escapes: false,
+            was_stopped: false,
         }
     }
 }

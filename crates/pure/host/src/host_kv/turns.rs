@@ -60,6 +60,12 @@ impl HostKv {
     /// An operation cannot go on now.
     #[cold]
     pub(super) fn hold_back(&mut self, parked: &mut Parked, stall: Stall) {
+        if parked.escapes && stall == Stall::Debt {
+            parked.was_stopped = self.store.write_condition().is_stopped();
+            if parked.was_stopped {
+                return;
+            }
+        }
         let Some(now) = self.turns.now else { return };
         match stall {
             Stall::Delayed { bytes } => {

@@ -57,7 +57,8 @@ impl<S: Measured> Driver<S> {
             core.in_flight -= 1;
             *in_flight -= 1;
             let failed = Outcome::failures(&outcome, operations);
-            Ended { lane, started: core.started[ticket.slot as usize], operations, failed }
+            let (started, is_read) = core.started[ticket.slot as usize];
+            Ended { lane, started, is_read, operations, failed }
         };
         loop {
             // An error is an answer to nobody.
@@ -104,6 +105,7 @@ impl<S: Measured> Driver<S> {
         let after = to.since(self.begun);
         for n in 0..taken.operations {
             self.result.note(taken.started, to, n >= taken.failed);
+            self.result.note_read(taken.is_read, to.since(taken.started));
             self.result.count(after, self.interval);
         }
         self.result.elapsed = self.result.elapsed.max(after);

@@ -46,8 +46,8 @@ struct Core {
     next: usize,
     /// Tickets on their way.
     in_flight: usize,
-    /// By slot: since when its ticket is on its way.
-    started: Vec<Instant>,
+    /// By slot: since when its ticket is on its way, and whether it is a read.
+    started: Vec<(Instant, bool)>,
 }
 
 impl Core {
@@ -57,12 +57,12 @@ impl Core {
         Self { busy, late, state: State::Ready, next: lane, in_flight: 0, started: Vec::new() }
     }
 
-    fn start(&mut self, slot: u32, at: Instant) {
+    fn start(&mut self, slot: u32, at: Instant, is_read: bool) {
         let slot = slot as usize;
         if slot >= self.started.len() {
-            self.started.resize(slot + 1, Instant::ZERO);
+            self.started.resize(slot + 1, (Instant::ZERO, false));
         }
-        self.started[slot] = at;
+        self.started[slot] = (at, is_read);
         self.in_flight += 1;
     }
 }
@@ -72,6 +72,7 @@ impl Core {
 struct Ended {
     lane: usize,
     started: Instant,
+    is_read: bool,
     operations: u32,
     failed: u32,
 }
@@ -276,13 +277,14 @@ impl<S: Measured> Driver<S> {
     fn submit(&mut self, n: usize, at: Instant, mut share: Share<'_>) {
         let lanes = self.cores.len();
         let (core, read) = (&mut self.cores[n], &mut self.read);
+        let is_read = matches!(share.first(), Some(Op::Get(_)));
         let (taken, failed) = match self.lanes[n].submit(share, at) {
             Submitted::Done(outcome) => {
                 read.bytes(outcome.data());
                 (1, Some(outcome.failures(1)))
             }
             Submitted::Pending(ticket) => {
-                core.start(ticket.slot, at);
+                core.start(ticket.slot, at, is_read);
                 self.in_flight += 1;
                 (ticket.operations, None)
             }
@@ -307,7 +309,7 @@ impl<S: Measured> Driver<S> {
         let end = self.spend(n, at);
         self.workers.was_overtaken();
         if let Some(failed) = failed {
-            self.note(Ended { lane: n, started: at, operations: 1, failed }, end);
+            self.note(Ended { lane: n, started: at, is_read, operations: 1, failed }, end);
         }
         if failed.is_none() && self.cores[n].state == State::Ready && self.lanes[n].in_flight() >= self.depth
         {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The writes of a batch, and which stores take one: a store whose engine lands a group as one record.
 
-use saker_device::{EngineKind, NamespaceKind};
+use saker_device::{DeviceConfig, EngineKind, NamespaceKind};
 use saker_engine::{Capability, GROUP_BYTES_MAX};
 use saker_host::WriteBatch;
 use saker_nvme::Key;
@@ -21,12 +21,17 @@ pub struct Takes {
 impl Takes {
     /// Of a device's first namespace.
     pub fn of(build: &saker_assembly::Build) -> Self {
+        Self::of_namespace(&build.config, 0)
+    }
+
+    /// Of the namespace at that place of a device's list.
+    pub fn of_namespace(config: &DeviceConfig, place: usize) -> Self {
         let Some(NamespaceKind::Kv { engine, value_bytes_max, .. }) =
-            build.config.namespaces.first().map(|n| n.kind)
+            config.namespaces.get(place).map(|n| n.kind)
         else {
             return Self::default();
         };
-        let (can, methods) = (EngineKind::capabilities(engine), build.config.methods);
+        let (can, methods) = (EngineKind::capabilities(engine), config.methods);
         let batches = can.has(Capability::Groups) && methods.groups() && methods.groups_both_ways();
         let scans = can.has(Capability::Scan) && can.has(Capability::Snapshots) && methods.iterators();
         let batch_bytes = if batches { GROUP_BYTES_MAX.min(value_bytes_max) as usize } else { 0 };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! HostKV in virtual time: the store is at the host, over a block namespace. Lanes share it; each has a core, and the store has no
-//! modelled lock.
+//! Stores at the host in virtual time: HostKV over a block namespace, and the hybrid of it with a tree in the device. Lanes share the
+//! store; each has a core, and the store has no modelled lock.
 
 pub use super::host_medium::{block_depth, connect};
 pub use super::host_ops::{capabilities, operation, outcome};
+pub use super::hosted::Hosted;
+pub use super::hybrid::{Dual, connect_hybrid};
 use super::{Counters, prices};
 use crate::joined::{Below as _, Clocked};
 use crate::measured::Measured;
@@ -12,6 +14,7 @@ use saker_assembly::Build;
 use saker_engine::{Job as EngineJob, JobKind};
 use saker_host::host_kv::{self, Answer, BlockCacheStats, HostKv, Work as Metered};
 use saker_host::{CacheStats, Driver as _, HostError};
+use saker_hybrid::Hybrid;
 use saker_sim::{Activity, CpuMeter, CpuPrices, Duration, Instant, earliest};
 use saker_store::{
     BackgroundJob, Completed, Completions, Doorbells, Drain, JobId, KvStore, Lane, Order, Outcome, Prices,
@@ -24,9 +27,12 @@ use std::rc::Rc;
 /// All that the store's engine has to do, by one worker.
 const MAINTENANCE: BackgroundJob = BackgroundJob { id: JobId(0), activity: Activity::Maintenance };
 
+/// Steps of settling after which nothing more will come of it.
+const SETTLING_MAX: u32 = 5_000_000;
+
 /// What lanes share.
-struct Shared {
-    store: HostKv,
+struct Shared<K> {
+    store: K,
     meter: CpuMeter,
     /// Metered time beside the meter's, at other prices.
     priced: Duration,
@@ -59,10 +65,10 @@ impl Slots {
     }
 }
 
-/// HostKV over a device in virtual time.
-pub struct HostStore {
+/// A store at the host over a device in virtual time.
+pub struct HostStore<K = HostKv> {
     below: Clocked,
-    shared: Rc<RefCell<Shared>>,
+    shared: Rc<RefCell<Shared<K>>>,
     lanes_max: usize,
     background_cores: usize,
     merge_cpu_percent: u64,
@@ -71,11 +77,13 @@ pub struct HostStore {
     before: Counters,
     cache_before: CacheStats,
     reads_before: ReadPath,
+    /// What was counted when the last operation of a job had ended.
+    at_end: Option<Vec<(&'static str, u64)>>,
 }
 
 /// A thread's way into the store.
-pub struct HostLane {
-    shared: Rc<RefCell<Shared>>,
+pub struct HostLane<K = HostKv> {
+    shared: Rc<RefCell<Shared<K>>>,
     number: usize,
     /// How the last operation ended that was complete at once.
     last: host_kv::Outcome,
@@ -90,8 +98,31 @@ impl HostStore {
         let depth = block_depth(job);
         let host = build.attach(1, depth);
         let mut below = Clocked(build.timed(host.clone()));
+        let store = connect(build, &host, depth, &mut below)?;
+        Ok(Self::over(store, below, build, job))
+    }
+}
+
+impl HostStore<Hybrid> {
+    /// The hybrid over a new device in virtual time with two namespaces, as [`Dual::device`] makes it.
+    ///
+    /// # Errors
+    /// [`HostError`] if it cannot be connected to.
+    pub fn hybrid(build: &Build, dual: &Dual, job: &Job) -> Result<Self, HostError> {
+        let device = dual.device(build);
+        let depth = block_depth(job);
+        let host = device.attach(2, depth);
+        let mut below = Clocked(device.timed(host.clone()));
+        let store = connect_hybrid(build, &device, &host, (depth, dual), &mut below)?;
+        Ok(Self::over(store, below, build, job))
+    }
+}
+
+impl<K: Hosted> HostStore<K> {
+    /// A store over that device, with a lane for each thread of the job.
+    pub(crate) fn over(mut store: K, below: Clocked, build: &Build, job: &Job) -> Self {
         let background_cores = build.profile.host.background_cores.get();
-        let store = connect(build, &host, depth, &mut below)?.with_workers(background_cores);
+        store.tree_mut().set_workers(background_cores);
         let shared = Shared {
             store,
             priced: Duration::ZERO,
@@ -102,7 +133,7 @@ impl HostStore {
             completions: 0,
             commands_seen: 0,
         };
-        Ok(Self {
+        Self {
             below,
             shared: Rc::new(RefCell::new(shared)),
             lanes_max: job.threads.max(1),
@@ -113,7 +144,13 @@ impl HostStore {
             before: Counters::default(),
             cache_before: CacheStats::default(),
             reads_before: ReadPath::default(),
-        })
+            at_end: None,
+        }
+    }
+
+    /// Shows the store.
+    pub fn with_store<R>(&self, show: impl FnOnce(&mut K) -> R) -> R {
+        show(&mut self.shared.borrow_mut().store)
     }
 
     #[cfg(test)]
@@ -124,8 +161,8 @@ impl HostStore {
     fn reads(&mut self) -> ReadPath {
         let nand_pages = self.below.0.stats().flash.pages_read;
         let store = &self.shared.borrow().store;
-        let (commands, waits) = (store.medium_stats().reads, store.waits());
-        let BlockCacheStats { hits: block_hits, misses: block_misses } = store.block_cache_stats();
+        let (commands, waits) = store.block_reads();
+        let BlockCacheStats { hits: block_hits, misses: block_misses } = store.caches().0;
         ReadPath { commands, nand_pages, waits, block_hits, block_misses, ..ReadPath::default() }
     }
 
@@ -134,7 +171,7 @@ impl HostStore {
         let (host, stalls) = {
             let store = &mut self.shared.borrow_mut().store;
             store.set_now(now);
-            (store.queue().stats().traffic(), store.stalls())
+            (store.traffic(), store.stalls())
         };
         Counters { stalls, ..Counters::of(&mut self.below.0, host) }
     }
@@ -148,10 +185,10 @@ impl HostStore {
     }
 }
 
-impl KvStore for HostStore {
-    type Lane = HostLane;
+impl<K: Hosted> KvStore for HostStore<K> {
+    type Lane = HostLane<K>;
 
-    fn open_lane(&mut self) -> Result<HostLane, Refusal> {
+    fn open_lane(&mut self) -> Result<HostLane<K>, Refusal> {
         let slots = &mut self.shared.borrow_mut().slots;
         if slots.len() == self.lanes_max {
             return Err(Refusal::Lanes);
@@ -256,12 +293,50 @@ impl KvStore for HostStore {
             None => self.below.drive(),
         }
     }
+
+    /// What it still does by itself. No core is charged with that: no thread is there any more.
+    fn settle(&mut self) {
+        self.at_end = Some(self.shared.borrow().store.counters());
+        for _ in 0..SETTLING_MAX {
+            if self.shared.borrow().store.is_settled() {
+                return;
+            }
+            self.settle_on();
+        }
+    }
 }
 
-impl Measured for HostStore {
-    fn begin(&mut self, _: &mut [HostLane], _: &Job) {
+impl<K: Hosted> HostStore<K> {
+    fn settle_on(&mut self) {
+        let now = self.below.now();
+        let mut begun = Vec::new();
+        self.begin_jobs(&mut |_, job| begun.push(job.id));
+        let mut has_worked = false;
+        for job in begun {
+            if self.quantum(job, now) {
+                has_worked = true;
+                self.rest(job);
+            }
+        }
+        let any = {
+            let shared = &mut *self.shared.borrow_mut();
+            let Shared { store, over, .. } = shared;
+            store.set_now(now);
+            let any = store.advance(Metered::Free, &mut |ticket, outcome| over.push_back((ticket, outcome)));
+            store.ring();
+            any
+        };
+        if !has_worked && !any {
+            self.drive();
+        }
+        self.flushed();
+    }
+}
+
+impl<K: Hosted> Measured for HostStore<K> {
+    fn begin(&mut self, _: &mut [HostLane<K>], _: &Job) {
         self.before = self.counters();
-        self.cache_before = self.shared.borrow().store.cache_stats();
+        self.cache_before = self.shared.borrow().store.caches().1;
         self.reads_before = self.reads();
         let _ = self.below.0.take_traces();
     }
@@ -272,7 +347,7 @@ impl Measured for HostStore {
         (_, shared.priced) = (shared.meter.take(), Duration::ZERO);
     }
 
-    fn finish(&mut self, _: &mut [HostLane], result: &mut RunResult) {
+    fn finish(&mut self, _: &mut [HostLane<K>], result: &mut RunResult) {
         self.counters().note(&self.before, self.page_bytes, result);
         let (reads, before) = (self.reads(), self.reads_before);
         result.reads = ReadPath {
@@ -285,8 +360,8 @@ impl Measured for HostStore {
         };
         result.traces = self.below.0.take_traces();
         let store = &self.shared.borrow().store;
-        result.counters = store.counters();
-        result.cache = store.cache_stats().since(&self.cache_before);
+        result.counters = self.at_end.take().unwrap_or_else(|| store.counters());
+        result.cache = store.caches().1.since(&self.cache_before);
     }
 
     fn digest(&self) -> u64 {
@@ -294,13 +369,13 @@ impl Measured for HostStore {
     }
 }
 
-impl Lane for HostLane {
+impl<K: Hosted> Lane for HostLane<K> {
     type Error = HostError;
 
     fn submit(&mut self, share: Share<'_>, now: Instant) -> Submitted<'_> {
         let Shared { store, meter, flights, slots, .. } = &mut *self.shared.borrow_mut();
         store.set_now(now);
-        let op = match operation(share.first(), store) {
+        let op = match operation(share.first(), &*store) {
             Ok(Some(op)) => op,
             Ok(None) => return Submitted::Done(Outcome::DONE),
             Err(refusal) => return Submitted::Refused(refusal),
@@ -347,12 +422,12 @@ impl Lane for HostLane {
 
     fn work(&mut self) -> Work {
         let Shared { store, meter, priced, completions, commands_seen, .. } = &mut *self.shared.borrow_mut();
-        let commands = store.medium_stats().commands();
+        let commands = store.commands();
         Work {
             cpu: std::mem::take(priced) + meter.take(),
             commands: commands - std::mem::replace(commands_seen, commands),
             completions: std::mem::take(completions),
-            rings: store.queue().unrung() > 0,
+            rings: store.unrung() > 0,
             ..Work::default()
         }
     }

@@ -2,6 +2,7 @@
 //! Operations and outcomes as HostKV has them.
 
 use super::batch::{TOO_LONG, Takes, write_batch};
+use super::hosted::Hosted;
 use saker_engine::KvError;
 use saker_host::host_kv::{self, Answer, HostKv};
 use saker_nvme::Key;
@@ -10,30 +11,31 @@ use saker_store::{Failure, Op, Outcome, Refusal, SnapshotId};
 /// What HostKV takes with any engine.
 const CAPABILITIES: &[&str] = &["put", "get", "delete", "exists", "flush"];
 
-/// What a HostKV takes.
-pub fn capabilities(store: &HostKv) -> Vec<&'static str> {
-    takes(store).names(CAPABILITIES)
+/// What a store at the host takes.
+pub fn capabilities(store: &impl Hosted) -> Vec<&'static str> {
+    store.takes().names(CAPABILITIES)
 }
 
-fn takes(store: &HostKv) -> Takes {
+/// What a HostKV takes beyond single pairs.
+pub(super) fn takes(store: &HostKv) -> Takes {
     let batch_bytes = if store.takes_batches() { store.batch_bytes_max() as usize } else { 0 };
     Takes { batch_bytes, scans: store.takes_scans(), lists: false }
 }
 
-/// An operation as that HostKV takes it; `None`: there is nothing to do.
+/// An operation as that store takes it; `None`: there is nothing to do.
 ///
 /// # Errors
 /// [`Refusal`] for what it lacks.
 #[inline]
-pub fn operation(op: Option<&Op>, store: &HostKv) -> Result<Option<host_kv::Op>, Refusal> {
+pub fn operation(op: Option<&Op>, store: &impl Hosted) -> Result<Option<host_kv::Op>, Refusal> {
     Ok(Some(match op {
         Some(Op::Put(key, value)) => host_kv::Op::Put(key.clone(), value.clone()),
         Some(Op::Get(key)) => host_kv::Op::Get(key.clone()),
         Some(Op::Delete(key)) => host_kv::Op::Delete(key.clone()),
         Some(Op::Exists(key)) => host_kv::Op::Exists(key.clone()),
         Some(Op::Flush) => host_kv::Op::Flush,
-        Some(Op::Batch(writes)) if writes.is_empty() && store.takes_batches() => return Ok(None),
-        Some(other) => rare(other, takes(store))?,
+        Some(Op::Batch(writes)) if writes.is_empty() && store.takes().batch_bytes > 0 => return Ok(None),
+        Some(other) => rare(other, store.takes())?,
         None => return Err(Refusal::Unsupported("nothing")),
     }))
 }
@@ -71,6 +73,7 @@ pub fn outcome(outcome: &host_kv::Outcome) -> Outcome<'_> {
         Ok(Answer::Pairs(data)) => Outcome::Pairs { data },
         Ok(Answer::Snapshot(number)) => Outcome::Snapshot(SnapshotId(*number)),
         Ok(Answer::NoSnapshot) => Outcome::Failed(Failure::NoSnapshot),
+        Ok(Answer::Stopped) => Outcome::Failed(Failure::Other("writes are stopped")),
         Err(KvError::NotFound) => Outcome::Absent,
         Err(KvError::CapacityExceeded) => Outcome::Failed(Failure::Capacity),
         Err(KvError::KeySize) => Outcome::Failed(Failure::Other("invalid key size")),

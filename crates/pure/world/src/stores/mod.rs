@@ -7,6 +7,8 @@ pub mod groups;
 pub mod host_kv;
 mod host_medium;
 mod host_ops;
+pub mod hosted;
+pub mod hybrid;
 pub mod sessions;
 #[cfg(test)]
 mod tests;
@@ -14,6 +16,7 @@ mod tests;
 pub use disk::{DiskLane, DiskStore};
 pub use groups::{Carried, Group, GroupLimits};
 pub use host_kv::{HostLane, HostStore};
+pub use hybrid::{Dual, HybridStore};
 pub use sessions::{SessionLane, SessionStore};
 
 use crate::driver::Driver;
@@ -24,6 +27,7 @@ use saker_assembly::Build;
 use saker_device::{Device, Timed};
 use saker_engine::write_gate::Stalls;
 use saker_host::HostError;
+use saker_hybrid::Options;
 use saker_link::Traffic;
 use saker_sim::{Busy, Duration};
 use saker_store::{Op, Prices};
@@ -58,6 +62,8 @@ pub enum StoreKind {
     /// HostKV: the store is at the host, over block namespace 1 of the device. A thread has up to the depth of operations in
     /// flight: puts complete in the host's buffer, gets wait for their blocks.
     Host,
+    /// The same, with a part of the flash behind key-value commands: writes that HostKV would stop go there, and come back later.
+    Hybrid(Options),
 }
 
 impl StoreKind {
@@ -70,6 +76,7 @@ impl StoreKind {
             Self::Bulk { operations } => format!("DiskKV bulk x{operations}"),
             Self::Sessions { batch } => format!("DiskKV+SAKER x{batch}"),
             Self::Host => "HostKV".to_owned(),
+            Self::Hybrid(options) => format!("Hybrid {}", options.rollback.name()),
         }
     }
 
@@ -79,7 +86,7 @@ impl StoreKind {
             Self::Groups { operations } => Some((operations, Carried::Group)),
             Self::Transactions { operations } => Some((operations, Carried::Transaction)),
             Self::Bulk { operations } => Some((operations, Carried::Bulk)),
-            Self::Disk | Self::Sessions { .. } | Self::Host => None,
+            Self::Disk | Self::Sessions { .. } | Self::Host | Self::Hybrid(_) => None,
         }
     }
 }
@@ -103,7 +110,25 @@ pub fn run_virtual(kind: StoreKind, build: &Build, jobs: &[Job]) -> Result<Vec<R
             run_on(SessionStore::timed(build, first, batch)?, build, first, jobs)
         }
         StoreKind::Host => run_on(HostStore::timed(build, first)?, build, first, jobs),
+        StoreKind::Hybrid(options) => {
+            run_hybrid(build, &Dual { options, ..Dual::default() }, jobs).map(|(results, _)| results)
+        }
     }
+}
+
+/// The same on a hybrid with all choices told. What is left behind comes back before this returns: shows the store then, too.
+///
+/// # Errors
+/// [`HostError`] if the device cannot be connected to.
+pub fn run_hybrid(
+    build: &Build,
+    dual: &Dual,
+    jobs: &[Job],
+) -> Result<(Vec<RunResult>, HybridStore), HostError> {
+    let first = jobs.first().ok_or(saker_host::ProtocolError::Queues)?;
+    let mut driver = Driver::new(HostStore::hybrid(build, dual, first)?, build, first)?;
+    let results = jobs.iter().map(|job| driver.run(job)).collect();
+    Ok((results, driver.store))
 }
 
 fn run_on<S: Measured>(

@@ -8,8 +8,10 @@ use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_engine::Settings;
 use saker_host::TransferOptions;
+use saker_hybrid::{Detector, Options, Rollback};
 use saker_profile::Profile;
 use saker_world::Job;
+use saker_world::stores::hybrid::Dual;
 use saker_world::stores::{DiskStore, GroupLimits, HostStore, SessionStore};
 
 fn job() -> Job {
@@ -82,6 +84,37 @@ fn delayed_and_stopped_writes() {
             Build::block(&profile(), 256 << 20, 1).expect("large enough").with_engine(EngineKind::LSM);
         host.ask(&asked);
         judge("host", Terms { stalls: false }, || HostStore::timed(&host, &job()).expect("connects"));
+    }
+}
+
+/// Two trees as one store: where nothing is redirected, where the main tree is stopped again and again, and where background jobs go on
+/// side by side.
+#[test]
+fn hybrid() {
+    let asked = [Settings::NONE, Settings::told(&STOPPED), side_by_side(14)];
+    for (n, asked) in asked.iter().enumerate() {
+        for rollback in Rollback::ALL {
+            for detector in Detector::ALL {
+                let mut build =
+                    Build::block(&profile(), 1 << 30, 1).expect("large enough").with_engine(EngineKind::LSM);
+                build.ask(asked);
+                build.profile.host.background_cores.value = if n == 2 { 4 } else { 1 };
+                let idle = saker_sim::Duration::from_nanos(200_000);
+                let options = Options {
+                    detector,
+                    rollback,
+                    idle,
+                    poll: idle,
+                    redirect_level0: 2,
+                    rollback_level0: 1,
+                    blocks_writers: n == 1 && rollback == Rollback::Lazy,
+                    ..Options::default()
+                };
+                let dual = Dual { options, ..Dual::default() };
+                let open = || HostStore::hybrid(&build, &dual, &job()).expect("connects");
+                judge("hybrid", Terms { stalls: false }, open);
+            }
+        }
     }
 }
 

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The systems: our tree at the host with RocksDB's triggers, KVAccel as its script has it, and the hybrid with an exact detector.
+
+use super::{Parameters, second};
+use crate::context::Context;
+use crate::error::LabError;
+use saker_assembly::Build;
+use saker_device::{EngineKind, Settings};
+use saker_hybrid::{Detector, Options, Rollback};
+use saker_sim::Duration;
+use saker_world::stores::hybrid::iter_kvssd;
+use saker_world::stores::{Dual, HostStore, HybridStore, run_hybrid};
+use saker_world::{Job, RunResult, StoreKind, run_virtual};
+
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+/// Least sizes: below them a memtable would be a few records.
+const MEMTABLE_MIN: u64 = 32 << 10;
+const FLASH_MIN: u64 = 1 << 30;
+
+/// What is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum System {
+    /// RocksDB's triggers and two memtables, with slowdown or without.
+    RocksDb { slowdown: bool },
+    /// As its script; with another policy of rollback.
+    KvAccel(Rollback),
+    /// The same, and writers wait for rollbacks, as in the public code.
+    KvAccelBlocking,
+    /// RocksDB's triggers, without slowdown, and writes that would stop go to the device.
+    Exact(Rollback),
+}
+
+impl System {
+    pub fn name(self) -> String {
+        match self {
+            Self::RocksDb { slowdown: true } => "RocksDB".to_owned(),
+            Self::RocksDb { slowdown: false } => "RocksDB without slowdown".to_owned(),
+            Self::KvAccel(Rollback::Eager) => "KVAccel".to_owned(),
+            Self::KvAccel(rollback) => format!("KVAccel {}", rollback.name()),
+            Self::KvAccelBlocking => "KVAccel, writers wait".to_owned(),
+            Self::Exact(Rollback::Eager) => "exact".to_owned(),
+            Self::Exact(rollback) => format!("exact {}", rollback.name()),
+        }
+    }
+
+    /// What is asked of the main tree.
+    fn settings(self, threads: u32, factor: u64) -> Settings {
+        let of = |bytes: u64| (bytes / factor).max(MEMTABLE_MIN);
+        let is_script = matches!(self, Self::KvAccel(_) | Self::KvAccelBlocking);
+        let memtables = if is_script { 8 } else { 2 };
+        let (slowdown_at, stop_at) = if is_script { (1000, 1000) } else { (20, 36) };
+        Settings::told(&[
+            ("write_buffer_size", of(128 * MIB)),
+            ("max_write_buffer_number", memtables),
+            ("compaction_threads", threads.into()),
+            ("level0_slowdown_writes_trigger", slowdown_at),
+            ("level0_stop_writes_trigger", stop_at),
+            ("soft_pending_compaction_bytes_limit", of(64 * GIB)),
+            ("hard_pending_compaction_bytes_limit", of(256 * GIB)),
+            ("slowdown", u64::from(self == Self::RocksDb { slowdown: true })),
+            ("target_file_size_base", of(64 * MIB)),
+            ("max_bytes_for_level_base", of(256 * MIB)),
+            // All values in the tree.
+            ("min_blob_size", 14),
+        ])
+    }
+
+    fn options(self, factor: u64) -> Options {
+        let poll = Duration::from_nanos(second(factor).as_nanos() / 10);
+        let (detector, rollback) = match self {
+            Self::Exact(rollback) => (Detector::Exact, rollback),
+            Self::KvAccel(rollback) => (Detector::Published, rollback),
+            Self::KvAccelBlocking | Self::RocksDb { .. } => (Detector::Published, Rollback::Eager),
+        };
+        let blocks_writers = self == Self::KvAccelBlocking;
+        let reserve_bytes = Options::default().reserve_bytes / factor;
+        Options { detector, rollback, poll, idle: poll, reserve_bytes, blocks_writers, ..Options::default() }
+    }
+
+    /// The build of a store at the host.
+    fn build(self, setup: &Setup<'_>, threads: u32) -> Result<Build, LabError> {
+        let Setup { cx, plan, factor } = *setup;
+        let mut profile = cx.profile()?;
+        profile.host.background_cores.value = threads + 1;
+        let bytes = (plan.flash_bytes / factor).max(FLASH_MIN);
+        let mut build = Build::block(&profile, bytes, cx.seed)?.with_engine(EngineKind::LSM);
+        build.interval = second(factor);
+        build.ask(&self.settings(threads, factor));
+        cx.asked(build)
+    }
+
+    fn dual(self, factor: u64) -> Dual {
+        let memtable = (128 * MIB / factor).max(MEMTABLE_MIN);
+        let device_settings = Settings::told(&[("write_buffer_size", memtable)]).over(&iter_kvssd());
+        Dual { device_settings, options: self.options(factor), ..Dual::default() }
+    }
+
+    /// Runs jobs; of a hybrid also gives what is left when all has come back.
+    pub fn run(self, setup: &Setup<'_>, threads: u32, jobs: &[Job]) -> Result<Ran, LabError> {
+        let build = self.build(setup, threads)?;
+        if let Self::RocksDb { .. } = self {
+            return Ok(Ran { results: run_virtual(StoreKind::Host, &build, jobs)?, store: None });
+        }
+        let (results, store) = run_hybrid(&build, &self.dual(setup.factor), jobs)?;
+        Ok(Ran { results, store: Some(store) })
+    }
+
+    /// A new hybrid, to be driven by hand.
+    pub fn open(self, setup: &Setup<'_>, threads: u32, like: &Job) -> Result<HybridStore, LabError> {
+        let build = self.build(setup, threads)?;
+        Ok(HostStore::hybrid(&build, &self.dual(setup.factor), like)?)
+    }
+}
+
+/// What runs have in common.
+#[derive(Clone, Copy)]
+pub struct Setup<'a> {
+    pub cx: &'a Context<'a>,
+    pub plan: &'a Parameters,
+    pub factor: u64,
+}
+
+/// What came of it.
+pub struct Ran {
+    pub results: Vec<RunResult>,
+    pub store: Option<HybridStore>,
+}
+
+impl Ran {
+    /// A counter of the hybrid, after everything came back.
+    pub fn left(&self, name: &str) -> f64 {
+        let Some(store) = &self.store else { return f64::NAN };
+        let counters = store.with_store(|store| store.counters());
+        counters.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, n)| *n as f64)
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What is on its way.
+
+use crate::read::Reading;
+use crate::scan::Scanning;
+use crate::write::Writing;
+use saker_engine::KvError;
+use saker_nvme::Key;
+
+/// What a number of a flight stands for.
+#[derive(Debug)]
+pub(crate) enum Flight {
+    /// A put, a delete, a batch.
+    Write(Writing),
+    /// A get, or the question whether there is such a pair.
+    Read(Reading),
+    /// A Flush of both trees.
+    Flush(Flushing),
+    /// A snapshot whose iterator in the device is being opened.
+    Snapshot {
+        /// That of the main tree.
+        main: u32,
+    },
+    /// A scan over both trees.
+    Scan(Box<Scanning>),
+    /// A command of a rollback, or the main tree's Flush.
+    Rollback,
+    /// A copy on its way back.
+    Move(Key),
+    /// A tombstone of the main tree that nobody needs is being deleted there.
+    Purge(Key),
+    /// Nobody waits for it.
+    Nobody,
+}
+
+/// A Flush of both trees.
+#[derive(Debug, Default)]
+pub(crate) struct Flushing {
+    /// Trees that have not answered.
+    pub left: u8,
+    pub failed: Option<KvError>,
+}

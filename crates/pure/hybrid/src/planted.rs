@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Faults that tests plant in this code, to see that their histories find them. Without the feature `planted` nothing can be planted and
+//! nothing is asked.
+
+/// A defect that such a store could have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// A delete in the main tree leaves no tombstone though the device has a copy.
+    LostTombstone,
+    /// A rollback moves what it finds, whether it counts or not.
+    StaleCopy,
+    /// A copy is forgotten when a rollback has read it, not when the main tree has it.
+    DroppedEarly,
+    /// Recovery does not compare: whatever the device has counts.
+    OldValueBack,
+    /// The device's tree is emptied before the main tree is flushed.
+    EmptiedEarly,
+}
+
+#[cfg(feature = "planted")]
+mod planting {
+    use super::Fault;
+    use std::cell::Cell;
+
+    thread_local! {
+        static PLANTED: Cell<Option<Fault>> = const { Cell::new(None) };
+    }
+
+    /// Plants a fault in everything that this thread does from now on; `None`: no fault.
+    pub fn plant(fault: Option<Fault>) {
+        PLANTED.set(fault);
+    }
+
+    /// Whether this fault is planted.
+    pub fn is(fault: Fault) -> bool {
+        PLANTED.get() == Some(fault)
+    }
+}
+
+#[cfg(feature = "planted")]
+pub use planting::{is, plant};
+
+/// Whether this fault is planted: never.
+#[cfg(not(feature = "planted"))]
+#[inline(always)]
+pub const fn is(_: Fault) -> bool {
+    false
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Gets, and questions whether there is a pair: of the tree that has the newest record.
+
+use crate::device::DeviceDone;
+use crate::flight::Flight;
+use crate::metadata::State;
+use crate::record::{EPOCH_KEY, STAMP_BYTES, Stamp};
+use crate::stats::mean;
+use crate::store::{Hybrid, charge, failure};
+use saker_engine::KvError;
+use saker_host::host_kv::{Answer, Op, Outcome, Work};
+use saker_nvme::Key;
+use saker_sim::{Instant, Unit};
+
+/// A read on its way.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    key: Key,
+    wants_value: bool,
+    /// Bytes of the buffer that the device was asked with.
+    buffer_bytes: u32,
+    since: Option<Instant>,
+}
+
+impl Hybrid {
+    pub(crate) fn begin_read(&mut self, id: u64, key: Vec<u8>, wants_value: bool, w: &mut Work<'_>) {
+        let Some(key) = Key::new(&key).ok().filter(|key| *key.padded() != EPOCH_KEY) else {
+            return self.end(id, Err(KvError::KeySize));
+        };
+        let reading = Reading { key, wants_value, buffer_bytes: 0, since: self.now };
+        self.go_on_reading(id, reading, w);
+    }
+
+    pub(crate) fn go_on_reading(&mut self, id: u64, mut reading: Reading, w: &mut Work<'_>) {
+        charge(w, Unit::Probe, u64::from(self.metadata.keys() > 0));
+        let key = reading.key;
+        match self.metadata.current(&key).map(|copy| (copy.state, copy.bytes)) {
+            Some((State::Tombstone, _)) => self.end(id, Err(KvError::NotFound)),
+            Some((_, bytes)) if reading.wants_value => {
+                reading.buffer_bytes = reading.buffer_bytes.max(bytes);
+                match self.device.retrieve(id, &key, reading.buffer_bytes) {
+                    Ok(()) => _ = self.flights.insert(id, Flight::Read(reading)),
+                    Err(_) => self.hold(id, Flight::Read(reading)),
+                }
+            }
+            Some(_) => self.end(id, Ok(Answer::Done)),
+            None if self.tombs.contains(&key) => self.end(id, Err(KvError::NotFound)),
+            None => {
+                // Only the record itself tells a pair from a tombstone that nobody knows of.
+                let looks = reading.wants_value || !self.all_tombs_known;
+                let key = key.as_bytes().to_vec();
+                match self.ask_main(id, if looks { Op::Get(key) } else { Op::Exists(key) }, w) {
+                    Some(outcome) => self.read_ended_in_main(id, reading, outcome),
+                    None => _ = self.flights.insert(id, Flight::Read(reading)),
+                }
+            }
+        }
+    }
+
+    pub(crate) fn read_ended_in_main(&mut self, id: u64, reading: Reading, outcome: Outcome) {
+        self.costs.main_read = mean(self.costs.main_read, self.since(reading.since).as_nanos());
+        let outcome = match outcome {
+            Ok(Answer::Value(mut record)) => match Stamp::split(&record) {
+                None => Err(KvError::Corrupt),
+                Some((stamp, _)) if stamp.is_tombstone => Err(KvError::NotFound),
+                Some(_) if reading.wants_value => {
+                    record.drain(..STAMP_BYTES);
+                    Ok(Answer::Value(record))
+                }
+                Some(_) => Ok(Answer::Done),
+            },
+            other => other,
+        };
+        self.end(id, outcome);
+    }
+
+    pub(crate) fn read_ended_in_device(
+        &mut self,
+        id: u64,
+        mut reading: Reading,
+        done: &DeviceDone,
+        w: &mut Work<'_>,
+    ) {
+        if done.status.is_success() && done.result.0 > reading.buffer_bytes {
+            // A newer value is longer.
+            reading.buffer_bytes = done.result.0;
+            return self.go_on_reading(id, reading, w);
+        }
+        self.stats.device_reads += 1;
+        let took = self.since(reading.since).as_nanos();
+        self.costs.device_read = mean(self.costs.device_read, took);
+        self.costs.lost += took.saturating_sub(self.costs.main_read);
+        let outcome = match Stamp::split(&done.data) {
+            _ if !done.status.is_success() => Err(failure(done.status)),
+            None => Err(KvError::Corrupt),
+            Some((stamp, _)) if stamp.is_tombstone => Err(KvError::NotFound),
+            Some((_, value)) => Ok(Answer::Value(value.to_vec())),
+        };
+        self.end(id, outcome);
+    }
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Scans over both trees: each gives its records in the order of keys, and of two records of a key the newer one counts.
+
+use crate::device::DeviceDone;
+use crate::flight::Flight;
+use crate::record::{EPOCH_KEY, Stamp};
+use crate::store::{Hybrid, charge, failure};
+use crate::views::View;
+use saker_engine::KvError;
+use saker_host::host_kv::{Answer, Op, Outcome, Work};
+use saker_nvme::Key;
+use saker_nvme::group::{PairList, pairs_of};
+use saker_nvme::vendor_specific::NextAnswer;
+use saker_sim::Unit;
+use std::collections::VecDeque;
+
+/// The least of all keys.
+const LEAST: &[u8] = &[0];
+/// Records that a tree is asked for at once, at most.
+const RECORDS_MAX: u32 = 1024;
+
+/// What a tree has shown and was not merged yet, and where it goes on.
+#[derive(Debug)]
+struct Side {
+    records: VecDeque<(Vec<u8>, Vec<u8>)>,
+    /// `None`: it has no more.
+    from: Option<Vec<u8>>,
+    is_asked: bool,
+    /// Records that it was asked for.
+    count: u32,
+}
+
+/// A scan on its way.
+#[derive(Debug)]
+pub(crate) struct Scanning {
+    entries: u32,
+    view: View,
+    /// The user's snapshot it is of; otherwise the view is its own.
+    snapshot: Option<u32>,
+    is_opening: bool,
+    main: Side,
+    device: Side,
+    buffer_bytes: u32,
+    shown: PairList,
+    failed: Option<KvError>,
+}
+
+impl Side {
+    fn new(from: Option<Vec<u8>>) -> Self {
+        Self { records: VecDeque::new(), from, is_asked: false, count: 0 }
+    }
+
+    /// Whether it has to be asked before it is known what comes next.
+    fn is_needed(&self) -> bool {
+        self.records.is_empty() && self.from.is_some()
+    }
+
+    fn head(&self) -> Option<&[u8]> {
+        self.records.front().map(|(key, _)| key.as_slice())
+    }
+
+    fn take(&mut self, payload: &[u8]) {
+        self.records
+            .extend(pairs_of(payload).into_iter().map(|(key, record)| (key.to_vec(), record.to_vec())));
+    }
+}
+
+/// The least of the keys behind one, if there are any.
+pub(crate) fn behind(key: &[u8]) -> Option<Vec<u8>> {
+    if key.len() < Key::MAX_LEN {
+        return Some([key, LEAST].concat());
+    }
+    let most = key.iter().rposition(|byte| *byte < u8::MAX)?;
+    let mut next = key[..=most].to_vec();
+    next[most] += 1;
+    Some(next)
+}
+
+impl Scanning {
+    /// Shows what can be shown with what is here. False: a tree has to be asked.
+    fn merge(&mut self) -> Result<bool, KvError> {
+        while self.shown.len() < self.entries {
+            if self.main.is_needed() || self.device.is_needed() {
+                return Ok(false);
+            }
+            let order = match (self.main.head(), self.device.head()) {
+                (None, None) => return Ok(true),
+                (Some(_), None) => std::cmp::Ordering::Less,
+                (None, Some(_)) => std::cmp::Ordering::Greater,
+                (Some(main), Some(device)) => main.cmp(device),
+            };
+            let main = if order.is_le() { self.main.records.pop_front() } else { None };
+            let device = if order.is_ge() { self.device.records.pop_front() } else { None };
+            self.show(main, device)?;
+        }
+        Ok(true)
+    }
+
+    /// Shows the newer of two records of a key, unless it is a tombstone.
+    fn show(
+        &mut self,
+        main: Option<(Vec<u8>, Vec<u8>)>,
+        device: Option<(Vec<u8>, Vec<u8>)>,
+    ) -> Result<(), KvError> {
+        let mut newest: Option<(Stamp, &[u8], &[u8])> = None;
+        for (key, record) in main.iter().chain(&device) {
+            if key.as_slice() == EPOCH_KEY {
+                return Ok(());
+            }
+            let (stamp, value) = Stamp::split(record).ok_or(KvError::Corrupt)?;
+            if newest.is_none_or(|(known, ..)| stamp.sequence > known.sequence) {
+                newest = Some((stamp, key, value));
+            }
+        }
+        if let Some((stamp, key, value)) = newest
+            && !stamp.is_tombstone
+        {
+            self.shown.push(key, value);
+        }
+        Ok(())
+    }
+}
+
+impl Hybrid {
+    pub(crate) fn begin_scan(
+        &mut self,
+        id: u64,
+        from: Vec<u8>,
+        (entries, snapshot): (u32, Option<u32>),
+        w: &mut Work<'_>,
+    ) {
+        if from.len() > Key::MAX_LEN {
+            return self.end(id, Err(KvError::KeySize));
+        }
+        let (view, has_part) = match snapshot {
+            Some(number) => match self.views.share(number) {
+                Some(view) => (view, view.device.is_some()),
+                None => return self.end(id, Ok(Answer::NoSnapshot)),
+            },
+            None => match self.main_snapshot(id, w) {
+                Ok(main) => (View { main, device: None }, self.has_device_part()),
+                Err(why) => return self.end(id, Err(why)),
+            },
+        };
+        let is_opening = has_part && snapshot.is_none();
+        self.views.opening += u32::from(is_opening);
+        self.views.in_device += u32::from(is_opening);
+        let scanning = Scanning {
+            entries,
+            view,
+            snapshot,
+            is_opening,
+            main: Side::new(Some(from.clone())),
+            device: Side::new(has_part.then_some(from)),
+            buffer_bytes: self.options.buffer_bytes.min(64 << 10),
+            shown: PairList::default(),
+            failed: None,
+        };
+        self.go_on_scanning(id, Box::new(scanning), w);
+    }
+
+    pub(crate) fn go_on_scanning(&mut self, id: u64, mut scanning: Box<Scanning>, w: &mut Work<'_>) {
+        if scanning.is_opening && scanning.view.device.is_none() && !scanning.device.is_asked {
+            if self.device.open_iterator(id).is_err() {
+                return self.hold(id, Flight::Scan(scanning));
+            }
+            scanning.device.is_asked = true;
+        }
+        loop {
+            let merged = match scanning.failed {
+                Some(_) => Ok(true),
+                None => scanning.merge(),
+            };
+            match merged {
+                Err(why) => scanning.failed = Some(why),
+                Ok(true) => {
+                    if scanning.main.is_asked || scanning.device.is_asked {
+                        // What was asked for is awaited: the view is not to end under it.
+                        _ = self.flights.insert(id, Flight::Scan(scanning));
+                        return;
+                    }
+                    return self.finish_scan(id, &mut scanning, w);
+                }
+                Ok(false) => {
+                    if scanning.device.is_needed()
+                        && !scanning.device.is_asked
+                        && !self.ask_device(id, &mut scanning)
+                    {
+                        return self.hold(id, Flight::Scan(scanning));
+                    }
+                    if !scanning.main.is_needed()
+                        || scanning.main.is_asked
+                        || !self.ask_main_side(id, &mut scanning, w)
+                    {
+                        _ = self.flights.insert(id, Flight::Scan(scanning));
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Asks the main tree for its next records. Whether they are here.
+    fn ask_main_side(&mut self, id: u64, scanning: &mut Scanning, w: &mut Work<'_>) -> bool {
+        let count = (scanning.entries - scanning.shown.len()).clamp(1, RECORDS_MAX);
+        let from = scanning.main.from.clone().unwrap_or_default();
+        let op = Op::Scan { from, entries: count, snapshot: Some(scanning.view.main) };
+        (scanning.main.is_asked, scanning.main.count) = (true, count);
+        match self.ask_main(id, op, w) {
+            Some(outcome) => {
+                Self::take_main_side(scanning, outcome);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn take_main_side(scanning: &mut Scanning, outcome: Outcome) {
+        let side = &mut scanning.main;
+        side.is_asked = false;
+        match outcome {
+            Ok(Answer::Pairs(payload)) => {
+                let before = side.records.len();
+                side.take(&payload);
+                let is_all = side.records.len() - before < side.count as usize;
+                side.from = side.records.back().filter(|_| !is_all).and_then(|(key, _)| behind(key));
+            }
+            Ok(_) => scanning.failed = Some(KvError::Corrupt),
+            Err(why) => scanning.failed = Some(why),
+        }
+    }
+
+    /// Asks the device for its next records. False: there is no room for the command.
+    fn ask_device(&mut self, id: u64, scanning: &mut Scanning) -> bool {
+        let Some(iterator) = scanning.view.device else { return true };
+        let from = scanning.device.from.clone().unwrap_or_default();
+        let Ok(key) = Key::new(if from.is_empty() { LEAST } else { &from }) else { return true };
+        let count = (scanning.entries - scanning.shown.len()).clamp(1, RECORDS_MAX);
+        let asked = self.device.read_iterator(id, iterator, (scanning.buffer_bytes, count), key);
+        scanning.device.is_asked = asked.is_ok();
+        asked.is_ok()
+    }
+
+    pub(crate) fn scanned_main(
+        &mut self,
+        id: u64,
+        mut scanning: Box<Scanning>,
+        outcome: Outcome,
+        w: &mut Work<'_>,
+    ) {
+        Self::take_main_side(&mut scanning, outcome);
+        self.go_on_scanning(id, scanning, w);
+    }
+
+    pub(crate) fn scanned_device(
+        &mut self,
+        id: u64,
+        mut scanning: Box<Scanning>,
+        done: &DeviceDone,
+        w: &mut Work<'_>,
+    ) {
+        scanning.device.is_asked = false;
+        if scanning.is_opening {
+            scanning.is_opening = false;
+            self.views.opening -= 1;
+            if done.status.is_success() {
+                scanning.view.device = Some(done.result.0);
+            } else {
+                self.views.in_device -= 1;
+                scanning.failed = Some(failure(done.status));
+            }
+            return self.go_on_scanning(id, scanning, w);
+        }
+        if !done.status.is_success() {
+            scanning.failed = Some(failure(done.status));
+            return self.go_on_scanning(id, scanning, w);
+        }
+        let answer = NextAnswer(done.result.1);
+        if answer.bytes_needed() > scanning.buffer_bytes {
+            scanning.buffer_bytes = answer.bytes_needed();
+            return self.go_on_scanning(id, scanning, w);
+        }
+        let side = &mut scanning.device;
+        side.take(&done.data);
+        let last = side.records.back().filter(|_| !answer.ended());
+        side.from = last.and_then(|(key, _)| behind(key));
+        charge(w, Unit::Decode, side.records.len() as u64);
+        self.go_on_scanning(id, scanning, w);
+    }
+
+    fn finish_scan(&mut self, id: u64, scanning: &mut Scanning, w: &mut Work<'_>) {
+        match scanning.snapshot {
+            Some(number) => self.unshare(number, w),
+            None => self.end_view(scanning.view, w),
+        }
+        let shown = std::mem::take(&mut scanning.shown);
+        charge(w, Unit::Compare, u64::from(shown.len()));
+        let outcome = match scanning.failed {
+            // A device ends a view that was not used for long.
+            Some(KvError::NotFound) if scanning.snapshot.is_some() => Ok(Answer::NoSnapshot),
+            Some(why) => Err(why),
+            None => Ok(Answer::Pairs(shown.finish())),
+        };
+        self.end(id, outcome);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn nothing_lies_between_a_key_and_the_one_behind_it() {
+        assert_eq!(super::behind(b"a"), Some(b"a\0".to_vec()));
+        assert_eq!(super::behind(&[7; 16]), Some([&[7; 15][..], &[8]].concat()));
+        assert_eq!(super::behind(&[255; 16]), None);
+    }
+}

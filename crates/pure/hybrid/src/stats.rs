@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What has happened, in numbers.
+
+use crate::store::Hybrid;
+use saker_sim::{Duration, Instant};
+
+/// Counts since the store was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Writes that went to the device's tree, and bytes of their keys and values.
+    pub redirected: u64,
+    /// Bytes of their keys and values.
+    pub redirected_bytes: u64,
+    /// Times that writes began to go there.
+    pub redirections: u64,
+    /// Writes that were to go there and could not at once: the device was being emptied, or a scan was beginning there.
+    pub held: u64,
+    /// Writes that were to go there and went to the main tree: the device's tree was full, or they were too long for it.
+    pub turned_back: u64,
+    /// Reads that the device's tree answered.
+    pub device_reads: u64,
+    /// Times that copies began to go back.
+    pub rollbacks: u64,
+    /// Copies that went back.
+    pub moved: u64,
+    /// Copies that were found to be superseded.
+    pub stale: u64,
+    /// Times that the device's tree was emptied.
+    pub emptied: u64,
+    /// Time of rollbacks, from the first command to the device's being empty.
+    pub rollback_time: Duration,
+    /// Time of the device's being emptied.
+    pub emptying_time: Duration,
+    /// Tombstones of the main tree that were deleted.
+    pub purged: u64,
+}
+
+/// Time that reads took in each tree, and what a copy takes to go back.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Costs {
+    /// Nanoseconds of a read, as a mean in which a new one counts an eighth.
+    pub main_read: u64,
+    pub device_read: u64,
+    /// Nanoseconds of a copy's going back.
+    pub moving: u64,
+    /// What reads have lost since the device's tree was empty, in nanoseconds.
+    pub lost: u64,
+}
+
+/// A mean in which a new number counts an eighth.
+pub(crate) fn mean(before: u64, new: u64) -> u64 {
+    if before == 0 { new } else { before - before / 8 + new / 8 }
+}
+
+impl Hybrid {
+    /// What has happened.
+    pub fn hybrid_stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Counters of the main tree, and those of the two together, by name.
+    pub fn counters(&self) -> Vec<(&'static str, u64)> {
+        let (s, (bytes, bytes_per_key)) = (&self.stats, self.metadata.bytes());
+        let mut all = self.main.counters();
+        all.extend([
+            ("redirected_writes", s.redirected),
+            ("redirected_bytes", s.redirected_bytes),
+            ("redirections", s.redirections),
+            ("redirected_held", s.held),
+            ("redirected_turned_back", s.turned_back),
+            ("device_reads", s.device_reads),
+            ("rollbacks", s.rollbacks),
+            ("rollback_moved", s.moved),
+            ("rollback_stale", s.stale),
+            ("rollback_ns", s.rollback_time.as_nanos()),
+            ("device_emptied", s.emptied),
+            ("device_emptying_ns", s.emptying_time.as_nanos()),
+            ("main_tombstones", self.tombs.len() as u64),
+            ("main_tombstones_purged", s.purged),
+            ("metadata_keys", self.metadata.keys()),
+            ("metadata_keys_current", self.metadata.current_keys()),
+            ("metadata_keys_peak", self.metadata.keys_peak()),
+            ("metadata_bytes", bytes),
+            ("metadata_bytes_per_key", bytes_per_key),
+        ]);
+        all
+    }
+
+    /// The time since then, where somebody tells the time.
+    pub(crate) fn since(&self, then: Option<Instant>) -> Duration {
+        match (self.now, then) {
+            (Some(now), Some(then)) => now.since(then),
+            _ => Duration::ZERO,
+        }
+    }
+}

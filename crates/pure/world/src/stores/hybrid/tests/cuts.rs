@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Power cuts at every program and erase of a history, and again while what they left is recovered: no key is older than what was
+//! flushed, and nothing changes afterwards.
+
+use super::histories::{KEYS, Kept, Planted, key, value};
+use super::rig::{Rig, Terms, terms};
+use saker_engine::KvError;
+use saker_host::host_kv::{Answer, Op};
+use saker_hybrid::planted::Fault;
+use saker_hybrid::{Detector, Options, Rollback};
+use saker_sim::{Duration, Seed};
+use saker_testing::tier;
+use std::collections::BTreeMap;
+
+/// What a key may have: its value when it was flushed last, and all that was written since then. `None`: nothing.
+type Allowed = BTreeMap<Vec<u8>, Vec<Option<Vec<u8>>>>;
+
+/// Writes one at a time until power is cut; what each key may have then, and whether it was.
+fn until_cut(rig: &mut Rig, seed: u64, operations: u64) -> (Allowed, bool) {
+    let mut rng = Seed(seed).child("cuts").rng();
+    let mut allowed: Allowed = (0..KEYS).map(|n| (key(n), vec![None])).collect();
+    for number in 1..=operations {
+        let key = key(rng.below(KEYS));
+        let (op, written) = match rng.below(20) {
+            0 | 1 => (Op::Flush, None),
+            2..6 => (Op::Delete(key.clone()), Some(None)),
+            6 => {
+                // Time for copies to go back.
+                rig.pass(Duration::from_nanos(1_500_000));
+                if !rig.is_powered() {
+                    return (allowed, true);
+                }
+                continue;
+            }
+            _ => {
+                let value = value(&mut rng, number);
+                (Op::Put(key.clone(), value.clone()), Some(Some(value)))
+            }
+        };
+        if let Some(written) = &written {
+            // Also if nobody is told: it may have been carried out.
+            allowed.entry(key).or_default().push(written.clone());
+        }
+        let Some(outcome) = rig.ask(op) else { return (allowed, true) };
+        match outcome {
+            Ok(_) if written.is_none() => {
+                for all in allowed.values_mut() {
+                    all.drain(..all.len() - 1);
+                }
+            }
+            Ok(_) | Err(KvError::NotFound) => {}
+            Err(why) => panic!("{why}"),
+        }
+    }
+    (allowed, false)
+}
+
+/// What each key has.
+fn contents(rig: &mut Rig) -> Option<BTreeMap<Vec<u8>, Option<Vec<u8>>>> {
+    let mut all = BTreeMap::new();
+    for n in 0..KEYS {
+        let found = match rig.ask(Op::Get(key(n)))? {
+            Ok(Answer::Value(value)) => Some(value),
+            Err(KvError::NotFound) => None,
+            other => panic!("key {n}: {other:?}"),
+        };
+        all.insert(key(n), found);
+    }
+    Some(all)
+}
+
+fn is_allowed(found: &BTreeMap<Vec<u8>, Option<Vec<u8>>>, allowed: &Allowed) -> Kept {
+    for (key, value) in found {
+        let all = &allowed[key];
+        if !all.contains(value) {
+            let number = |value: &Option<Vec<u8>>| {
+                value.as_ref().map(|value| u64::from_le_bytes(value[..8].try_into().unwrap_or_default()))
+            };
+            let all: Vec<_> = all.iter().map(number).collect();
+            return Err(format!("key {key:?} is that of write {:?}, not one of {all:?}", number(value)));
+        }
+    }
+    Ok(())
+}
+
+/// A history that is cut there; what is left is recovered, with a cut of that as well if `recut` says so. Whether the first cut came.
+fn cut_at(terms: &Terms, seed: u64, at: u64, recut: Option<u64>, operations: u64) -> Result<bool, String> {
+    let mut rig = Rig::new(terms, seed, at);
+    let (allowed, is_cut) = until_cut(&mut rig, seed, operations);
+    if !is_cut {
+        return Ok(false);
+    }
+    let mut flash = rig.cut(terms, seed, recut.unwrap_or(0));
+    let mut known = None;
+    // Each round opens it. Power ends again while it is opened or read, or while copies go back; then never again.
+    for round in 1..4 {
+        let mut rig = match Rig::reopened(terms, flash, seed + round) {
+            Ok(rig) => rig,
+            Err(left) => {
+                flash = *left;
+                continue;
+            }
+        };
+        let mut is_over = false;
+        if let Some(found) = contents(&mut rig) {
+            is_allowed(&found, &allowed)?;
+            if known.get_or_insert_with(|| found.clone()) != &found {
+                return Err("a cut changes what was read before it".to_owned());
+            }
+            is_over = rig.settle() && contents(&mut rig).is_some_and(|after| after == found);
+        }
+        if rig.is_powered() {
+            let copies = rig.counter("metadata_keys");
+            return match is_over && copies == 0 {
+                true => Ok(true),
+                false => Err(format!("{copies} copies are left, or what was read has changed")),
+            };
+        }
+        flash = rig.cut(terms, seed + round, 0);
+    }
+    Err("it has no power".to_owned())
+}
+
+fn all_terms() -> [Terms; 4] {
+    let eager = terms(Detector::Exact, Rollback::Eager);
+    [
+        eager,
+        Terms { capacitor: false, ..eager },
+        Terms { min_blob_size: 5, capacitor: false, ..eager },
+        Terms { options: Options { rollback: Rollback::Lazy, ..eager.options }, ..eager },
+    ]
+}
+
+#[test]
+fn no_cut_brings_an_old_value_back() {
+    let (mut cuts, mut recuts) = (0, 0);
+    for terms in all_terms() {
+        for seed in saker_testing::seeds(tier(1, 12)) {
+            for at in (1..).step_by(tier(23, 1)) {
+                // Every other one is cut again.
+                let recut = (at % 2 == 0).then_some(1 + at % 9);
+                let cut = cut_at(&terms, seed, at, recut, 260);
+                match cut {
+                    Ok(true) => (cuts, recuts) = (cuts + 1, recuts + u64::from(recut.is_some())),
+                    Ok(false) => break,
+                    Err(why) => {
+                        panic!("{terms:?}, SAKER_SEED={seed}, cut at {at}, again at {recut:?}: {why}")
+                    }
+                }
+            }
+        }
+    }
+    println!("{cuts} cuts, {recuts} of them cut again");
+    assert!(cuts > 20 && recuts > 5, "{cuts} cuts");
+}
+
+#[test]
+fn what_is_planted_shows_at_a_cut() {
+    for fault in [Fault::OldValueBack, Fault::EmptiedEarly] {
+        let terms = Terms { capacitor: true, ..terms(Detector::Exact, Rollback::Eager) };
+        let places = || (1..=30).flat_map(|seed| (5..200).step_by(13).map(move |at| (seed, at)));
+        let found = places().find_map(|(seed, at)| {
+            let _planted = Planted::new(fault);
+            cut_at(&terms, seed, at, None, 260).err().map(|why| (seed, at, why))
+        });
+        println!("{fault:?}: {found:?}");
+        let (seed, at, _) = found.unwrap_or_else(|| panic!("{fault:?} shows nowhere"));
+        let without = cut_at(&terms, seed, at, None, 260);
+        without.unwrap_or_else(|why| panic!("seed {seed}, cut at {at}, without it: {why}"));
+    }
+}
