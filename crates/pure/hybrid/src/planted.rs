@@ -15,6 +15,8 @@ pub enum Fault {
     OldValueBack,
     /// The device's tree is emptied before the main tree is flushed.
     EmptiedEarly,
+    /// A scan whose view the device has ended does not begin again.
+    ViewOver,
 }
 
 #[cfg(feature = "planted")]

@@ -19,6 +19,8 @@ pub struct Stats {
     pub turned_back: u64,
     /// Reads that the device's tree answered.
     pub device_reads: u64,
+    /// Scans that began again, since the device had ended their view.
+    pub scans_again: u64,
     /// Times that copies began to go back.
     pub rollbacks: u64,
     /// Copies that went back.
@@ -69,6 +71,7 @@ impl Hybrid {
             ("redirected_held", s.held),
             ("redirected_turned_back", s.turned_back),
             ("device_reads", s.device_reads),
+            ("device_scans_again", s.scans_again),
             ("rollbacks", s.rollbacks),
             ("rollback_moved", s.moved),
             ("rollback_stale", s.stale),
