@@ -17,6 +17,10 @@ pub enum Fault {
     EmptiedEarly,
     /// A scan whose view the device has ended does not begin again.
     ViewOver,
+    /// What is too long for the device's tree is refused to the user.
+    TooLong,
+    /// A write that the full tree of the device refuses is told as carried out.
+    RefusedIsDone,
 }
 
 #[cfg(feature = "planted")]

@@ -26,8 +26,8 @@ pub fn key(n: u64) -> Vec<u8> {
     [&[n as u8 + 1][..], &bytes[..(n % 8) as usize], &bytes[..(n % 7) as usize]].concat()
 }
 
-pub fn value(rng: &mut Rng, number: u64) -> Vec<u8> {
-    let most = if rng.below(8) == 0 { 6000 } else { 600 };
+pub fn value(rng: &mut Rng, number: u64, longest: u64) -> Vec<u8> {
+    let most = if rng.below(8) == 0 { longest } else { longest / 10 };
     let mut value = vec![number as u8; 8 + rng.below(most) as usize];
     value[..8].copy_from_slice(&number.to_le_bytes());
     value
@@ -63,6 +63,7 @@ pub struct History {
     flights: BTreeMap<Ticket, Expected>,
     snapshots: Vec<(u32, Pairs, BTreeSet<Vec<u8>>)>,
     number: u64,
+    longest: u64,
 }
 
 /// What went wrong, in words.
@@ -78,6 +79,7 @@ impl History {
             flights: BTreeMap::new(),
             snapshots: Vec::new(),
             number: 0,
+            longest: terms.longest,
         }
     }
 
@@ -93,7 +95,7 @@ impl History {
         Some(match self.rng.below(100) {
             0..45 => {
                 let key = self.free_key()?;
-                let value = value(&mut self.rng, number);
+                let value = value(&mut self.rng, number, self.longest);
                 let written = Expected::Written(vec![(key.clone(), Some(value.clone()))]);
                 (Op::Put(key.clone(), value), written, vec![key])
             }
@@ -133,7 +135,7 @@ impl History {
         let (mut writes, mut written) = (WriteBatch::new(), BTreeMap::new());
         for _ in 0..1 + self.rng.below(5) {
             let key = self.free_key()?;
-            let value = (self.rng.below(4) > 0).then(|| value(&mut self.rng, number));
+            let value = (self.rng.below(4) > 0).then(|| value(&mut self.rng, number, self.longest));
             match &value {
                 Some(value) => writes.put(&key, value),
                 None => writes.delete(&key),
@@ -365,10 +367,17 @@ pub fn history(terms: &Terms, seed: u64, rounds: u64) -> Result<History, String>
 
 /// Six superblocks.
 const SMALL_PERMILLE: u32 = 40;
+/// Values of which some tens fill them.
+const LONG: u64 = 60_000;
 
 /// A small tree in the device, from which nothing goes back while writes come.
 fn small_and_lazy() -> Terms {
     Terms { device_permille: SMALL_PERMILLE, ..terms(Detector::Exact, Rollback::Lazy) }
+}
+
+/// A small tree in the device that values fill again and again.
+fn full(detector: Detector, rollback: Rollback) -> Terms {
+    Terms { device_permille: SMALL_PERMILLE, longest: LONG, ..terms(detector, rollback) }
 }
 
 /// The terms that histories run under.
@@ -387,6 +396,11 @@ pub fn all_terms() -> Vec<Terms> {
     // The device's tree is small: it is full soon, and views there end soon.
     all.push(Terms { device_permille: SMALL_PERMILLE, ..exact });
     all.push(small_and_lazy());
+    for rollback in [Rollback::Eager, Rollback::Lazy] {
+        for detector in Detector::ALL {
+            all.push(full(detector, rollback));
+        }
+    }
     // Longer values of the main tree are in its value log.
     all.push(Terms { min_blob_size: 5, stop: 2, ..exact });
     all
@@ -416,6 +430,7 @@ fn answers_are_those_of_one_map() {
         "device_emptied",
         "main_tombstones_purged",
         "redirected_turned_back",
+        "device_filled",
         "device_scans_again",
     ] {
         assert!(sums[name] > 0, "no history has any {name}: {sums:?}");
@@ -449,6 +464,8 @@ fn what_is_planted_shows() {
         (Fault::StaleCopy, usual),
         (Fault::DroppedEarly, usual),
         (Fault::ViewOver, small_and_lazy()),
+        (Fault::TooLong, full(Detector::Exact, Rollback::Eager)),
+        (Fault::RefusedIsDone, full(Detector::Exact, Rollback::Lazy)),
     ] {
         let found = (1..=HISTORIES).find_map(|seed| {
             let _planted = Planted::new(fault);
