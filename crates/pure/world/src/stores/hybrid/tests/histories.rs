@@ -156,7 +156,8 @@ impl History {
             None => (None, self.model.clone(), self.busy.clone()),
         };
         let later = snapshot.is_none().then(|| (self.scans_again(), BTreeSet::new()));
-        let expected = Expected::Shown { from: from.clone(), entries: entries as usize, pairs, unknown, later };
+        let expected =
+            Expected::Shown { from: from.clone(), entries: entries as usize, pairs, unknown, later };
         (Op::Scan { from, entries, snapshot }, expected, Vec::new())
     }
 
