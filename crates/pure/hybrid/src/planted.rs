@@ -15,6 +15,12 @@ pub enum Fault {
     OldValueBack,
     /// The device's tree is emptied before the main tree is flushed.
     EmptiedEarly,
+    /// A scan whose view the device has ended does not begin again.
+    ViewOver,
+    /// What is too long for the device's tree is refused to the user.
+    TooLong,
+    /// A write that the full tree of the device refuses is told as carried out.
+    RefusedIsDone,
 }
 
 #[cfg(feature = "planted")]

@@ -60,7 +60,8 @@ impl Hybrid {
         let mut load = Load::default();
         for (name, n) in self.main.counters() {
             match name {
-                "l0_tables" => load.level0 = n,
+                // Tables as the main tree's own triggers count them: one memtable may become many.
+                "num_files_at_level0" => load.level0 = n,
                 "memtable_bytes" => load.memtable_bytes = n,
                 "estimate_pending_compaction_bytes" => load.pending_bytes = n,
                 _ => {}

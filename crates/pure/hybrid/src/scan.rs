@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scans over both trees: each gives its records in the order of keys, and of two records of a key the newer one counts.
+//!
+//! The device ends a view when so much was written there since its last use: in a small tree that is soon. A user's snapshot is over then.
+//! A scan of now begins again with a new view, and until it is over no write goes to the device, so that this happens seldom twice.
 
 use crate::device::DeviceDone;
 use crate::flight::Flight;
+use crate::planted::{self, Fault};
 use crate::record::{EPOCH_KEY, Stamp};
 use crate::store::{Hybrid, charge, failure};
 use crate::views::View;
 use saker_engine::KvError;
 use saker_host::host_kv::{Answer, Op, Outcome, Work};
-use saker_nvme::Key;
 use saker_nvme::group::{PairList, pairs_of};
 use saker_nvme::vendor_specific::NextAnswer;
+use saker_nvme::{Key, Status};
 use saker_sim::Unit;
 use std::collections::VecDeque;
 
@@ -33,11 +37,16 @@ struct Side {
 /// A scan on its way.
 #[derive(Debug)]
 pub(crate) struct Scanning {
+    from: Vec<u8>,
     entries: u32,
     view: View,
     /// The user's snapshot it is of; otherwise the view is its own.
     snapshot: Option<u32>,
     is_opening: bool,
+    /// The device has ended the view.
+    is_view_over: bool,
+    /// It has begun again, and no write goes to the device before it is over.
+    keeps_device_shut: bool,
     main: Side,
     device: Side,
     buffer_bytes: u32,
@@ -132,6 +141,18 @@ impl Hybrid {
         if from.len() > Key::MAX_LEN {
             return self.end(id, Err(KvError::KeySize));
         }
+        self.scan_from(id, from, (entries, snapshot), false, w);
+    }
+
+    /// A scan begins, or begins again.
+    fn scan_from(
+        &mut self,
+        id: u64,
+        from: Vec<u8>,
+        (entries, snapshot): (u32, Option<u32>),
+        is_again: bool,
+        w: &mut Work<'_>,
+    ) {
         let (view, has_part) = match snapshot {
             Some(number) => match self.views.share(number) {
                 Some(view) => (view, view.device.is_some()),
@@ -145,11 +166,17 @@ impl Hybrid {
         let is_opening = has_part && snapshot.is_none();
         self.views.opening += u32::from(is_opening);
         self.views.in_device += u32::from(is_opening);
+        // As long as a view is being opened, no write goes to the device either.
+        let keeps_device_shut = is_again && is_opening;
+        self.views.opening += u32::from(keeps_device_shut);
         let scanning = Scanning {
+            from: from.clone(),
             entries,
             view,
             snapshot,
             is_opening,
+            is_view_over: false,
+            keeps_device_shut,
             main: Side::new(Some(from.clone())),
             device: Side::new(has_part.then_some(from)),
             buffer_bytes: self.options.buffer_bytes.min(64 << 10),
@@ -272,6 +299,7 @@ impl Hybrid {
             return self.go_on_scanning(id, scanning, w);
         }
         if !done.status.is_success() {
+            scanning.is_view_over = done.status.is(Status::KEY_DOES_NOT_EXIST);
             scanning.failed = Some(failure(done.status));
             return self.go_on_scanning(id, scanning, w);
         }
@@ -293,11 +321,17 @@ impl Hybrid {
             Some(number) => self.unshare(number, w),
             None => self.end_view(scanning.view, w),
         }
+        self.views.opening -= u32::from(scanning.keeps_device_shut);
+        let is_own = scanning.snapshot.is_none();
+        if scanning.is_view_over && is_own && !planted::is(Fault::ViewOver) {
+            self.stats.scans_again += 1;
+            let from = std::mem::take(&mut scanning.from);
+            return self.scan_from(id, from, (scanning.entries, None), true, w);
+        }
         let shown = std::mem::take(&mut scanning.shown);
         charge(w, Unit::Compare, u64::from(shown.len()));
         let outcome = match scanning.failed {
-            // A device ends a view that was not used for long.
-            Some(KvError::NotFound) if scanning.snapshot.is_some() => Ok(Answer::NoSnapshot),
+            _ if scanning.is_view_over && !is_own => Ok(Answer::NoSnapshot),
             Some(why) => Err(why),
             None => Ok(Answer::Pairs(shown.finish())),
         };

@@ -17,8 +17,12 @@ pub struct Stats {
     pub held: u64,
     /// Writes that were to go there and went to the main tree: the device's tree was full, or they were too long for it.
     pub turned_back: u64,
+    /// Times that the device's tree became full.
+    pub filled: u64,
     /// Reads that the device's tree answered.
     pub device_reads: u64,
+    /// Scans that began again, since the device had ended their view.
+    pub scans_again: u64,
     /// Times that copies began to go back.
     pub rollbacks: u64,
     /// Copies that went back.
@@ -68,7 +72,9 @@ impl Hybrid {
             ("redirections", s.redirections),
             ("redirected_held", s.held),
             ("redirected_turned_back", s.turned_back),
+            ("device_filled", s.filled),
             ("device_reads", s.device_reads),
+            ("device_scans_again", s.scans_again),
             ("rollbacks", s.rollbacks),
             ("rollback_moved", s.moved),
             ("rollback_stale", s.stale),

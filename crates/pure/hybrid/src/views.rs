@@ -33,7 +33,7 @@ struct Taken {
 pub(crate) struct Views {
     taken: BTreeMap<u32, Taken>,
     next: u32,
-    /// Iterators that are being opened.
+    /// Iterators that are being opened, and scans that have begun again: as long as there are any, no write goes to the device.
     pub opening: u32,
     /// Views with a part in the device: it is not emptied before they end.
     pub in_device: u32,

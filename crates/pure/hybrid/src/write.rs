@@ -46,6 +46,8 @@ pub(crate) struct Writing {
     is_plain: bool,
     /// It could not be sent at once.
     was_held: bool,
+    /// It is too long for the device's tree.
+    is_too_long: bool,
 }
 
 /// What a tree's record of a key is after a write of the main tree.
@@ -76,6 +78,7 @@ impl Hybrid {
             written: Vec::new(),
             is_plain: false,
             was_held: false,
+            is_too_long: false,
         };
         if is_first {
             self.go_on_writing(id, writing, w);
@@ -119,7 +122,7 @@ impl Hybrid {
     }
 
     fn send_write(&mut self, id: u64, mut writing: Writing, w: &mut Work<'_>) {
-        let bytes = self.bytes_in_device(&writing.op);
+        let bytes = if writing.is_too_long { None } else { self.bytes_in_device(&writing.op) };
         match self.route(bytes) {
             Route::Wait => self.hold_write(id, writing),
             Route::Device => self.send_to_device(id, writing, w),
@@ -345,8 +348,16 @@ impl Hybrid {
         self.device_writes -= 1;
         let is_whole =
             done.status.is_success() && (done.result.0 == 0 || !matches!(writing.op, Op::Batch(_)));
-        if done.status.is(Status::CAPACITY_EXCEEDED) {
-            self.detecting.device_is_full = true;
+        let is_full = done.status.is(Status::CAPACITY_EXCEEDED);
+        let is_too_long = done.status.is(Status::INVALID_VALUE_SIZE) && !planted::is(Fault::TooLong);
+        if is_full && planted::is(Fault::RefusedIsDone) {
+            return self.finish_write(id, &writing, Ok(Answer::Done), w);
+        }
+        if is_full || is_too_long {
+            // The main tree takes it, or says why not.
+            self.stats.filled += u64::from(is_full && !self.detecting.device_is_full);
+            self.detecting.device_is_full |= is_full;
+            writing.is_too_long = is_too_long;
             self.stats.turned_back += 1;
             (writing.at, writing.written) = (At::Host, Vec::new());
             return self.send_write(id, writing, w);

@@ -26,6 +26,8 @@ impl LsmStore {
             ("flushes", stats.flushes),
             ("num_immutable_mem_table", self.own.frozen.len() as u64),
             ("num_running_compactions", self.running_compactions() as u64),
+            // As triggers count them: several tables of one memtable with values are one.
+            ("num_files_at_level0", self.own.sizes.level0),
             ("compactions", stats.compactions),
             ("table_pages_written", stats.table_pages_written),
             ("table_pages_moved", stats.table_pages_moved),

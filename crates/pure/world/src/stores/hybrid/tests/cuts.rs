@@ -33,7 +33,7 @@ fn until_cut(rig: &mut Rig, seed: u64, operations: u64) -> (Allowed, bool) {
                 continue;
             }
             _ => {
-                let value = value(&mut rng, number);
+                let value = value(&mut rng, number, 6000);
                 (Op::Put(key.clone(), value.clone()), Some(Some(value)))
             }
         };

@@ -26,8 +26,8 @@ pub fn key(n: u64) -> Vec<u8> {
     [&[n as u8 + 1][..], &bytes[..(n % 8) as usize], &bytes[..(n % 7) as usize]].concat()
 }
 
-pub fn value(rng: &mut Rng, number: u64) -> Vec<u8> {
-    let most = if rng.below(8) == 0 { 6000 } else { 600 };
+pub fn value(rng: &mut Rng, number: u64, longest: u64) -> Vec<u8> {
+    let most = if rng.below(8) == 0 { longest } else { longest / 10 };
     let mut value = vec![number as u8; 8 + rng.below(most) as usize];
     value[..8].copy_from_slice(&number.to_le_bytes());
     value
@@ -49,6 +49,8 @@ enum Expected {
         entries: usize,
         pairs: Pairs,
         unknown: BTreeSet<Vec<u8>>,
+        /// Of now: scans that had begun again by then, and keys written since. If this one does, it is of a later moment.
+        later: Option<(u64, BTreeSet<Vec<u8>>)>,
     },
 }
 
@@ -61,6 +63,7 @@ pub struct History {
     flights: BTreeMap<Ticket, Expected>,
     snapshots: Vec<(u32, Pairs, BTreeSet<Vec<u8>>)>,
     number: u64,
+    longest: u64,
 }
 
 /// What went wrong, in words.
@@ -76,6 +79,7 @@ impl History {
             flights: BTreeMap::new(),
             snapshots: Vec::new(),
             number: 0,
+            longest: terms.longest,
         }
     }
 
@@ -91,7 +95,7 @@ impl History {
         Some(match self.rng.below(100) {
             0..45 => {
                 let key = self.free_key()?;
-                let value = value(&mut self.rng, number);
+                let value = value(&mut self.rng, number, self.longest);
                 let written = Expected::Written(vec![(key.clone(), Some(value.clone()))]);
                 (Op::Put(key.clone(), value), written, vec![key])
             }
@@ -131,7 +135,7 @@ impl History {
         let (mut writes, mut written) = (WriteBatch::new(), BTreeMap::new());
         for _ in 0..1 + self.rng.below(5) {
             let key = self.free_key()?;
-            let value = (self.rng.below(4) > 0).then(|| value(&mut self.rng, number));
+            let value = (self.rng.below(4) > 0).then(|| value(&mut self.rng, number, self.longest));
             match &value {
                 Some(value) => writes.put(&key, value),
                 None => writes.delete(&key),
@@ -151,8 +155,24 @@ impl History {
             Some((number, pairs, unknown)) => (Some(*number), pairs.clone(), unknown.clone()),
             None => (None, self.model.clone(), self.busy.clone()),
         };
-        let expected = Expected::Shown { from: from.clone(), entries: entries as usize, pairs, unknown };
+        let later = snapshot.is_none().then(|| (self.scans_again(), BTreeSet::new()));
+        let expected =
+            Expected::Shown { from: from.clone(), entries: entries as usize, pairs, unknown, later };
         (Op::Scan { from, entries, snapshot }, expected, Vec::new())
+    }
+
+    fn scans_again(&self) -> u64 {
+        self.rig.counter("device_scans_again")
+    }
+
+    /// Keys are being written while scans are on their way.
+    fn note_later(&mut self, expected: &Expected) {
+        let Expected::Written(written) = expected else { return };
+        for flight in self.flights.values_mut() {
+            if let Expected::Shown { later: Some((_, keys)), .. } = flight {
+                keys.extend(written.iter().map(|(key, _)| key.clone()));
+            }
+        }
     }
 
     fn ended(&mut self, outcome: Outcome, expected: Expected) -> Kept {
@@ -189,8 +209,11 @@ impl History {
                 true
             }
             // The device ends a view when much has been written meanwhile.
-            (Ok(Answer::NoSnapshot), Expected::Shown { .. }) => true,
-            (Ok(Answer::Pairs(payload)), Expected::Shown { from, entries, pairs, unknown }) => {
+            (Ok(Answer::NoSnapshot), Expected::Shown { later, .. }) => later.is_none(),
+            (Ok(Answer::Pairs(payload)), Expected::Shown { from, entries, pairs, mut unknown, later }) => {
+                if let Some((_, keys)) = later.filter(|(before, _)| *before < self.scans_again()) {
+                    unknown.extend(keys);
+                }
                 return shows(payload, (&from, entries), &pairs, &unknown);
             }
             _ => false,
@@ -211,6 +234,7 @@ impl History {
             let Some((op, expected, keys)) = self.operation() else { continue };
             // A scan that reads what others write is right if it has what was there before: those are known by then.
             self.busy.extend(keys);
+            self.note_later(&expected);
             match self.rig.submit(op) {
                 Ok(outcome) => self.ended(outcome, expected)?,
                 Err(ticket) => _ = self.flights.insert(ticket, expected),
@@ -342,6 +366,21 @@ pub fn history(terms: &Terms, seed: u64, rounds: u64) -> Result<History, String>
     Ok(history)
 }
 
+/// Six superblocks.
+const SMALL_PERMILLE: u32 = 40;
+/// Values of which some tens fill them.
+const LONG: u64 = 60_000;
+
+/// A small tree in the device, from which nothing goes back while writes come.
+fn small_and_lazy() -> Terms {
+    Terms { device_permille: SMALL_PERMILLE, ..terms(Detector::Exact, Rollback::Lazy) }
+}
+
+/// A small tree in the device that values fill again and again.
+fn full(detector: Detector, rollback: Rollback) -> Terms {
+    Terms { device_permille: SMALL_PERMILLE, longest: LONG, ..terms(detector, rollback) }
+}
+
 /// The terms that histories run under.
 pub fn all_terms() -> Vec<Terms> {
     let mut all = Vec::new();
@@ -355,13 +394,14 @@ pub fn all_terms() -> Vec<Terms> {
     let reads = Options { rollback: Rollback::Adaptive, objective: Objective::Reads, ..exact.options };
     all.push(Terms { options: blocks, ..exact });
     all.push(Terms { options: reads, capacitor: false, ..exact });
-    // The device's tree is small.
-    all.push(Terms { device_permille: 60, ..exact });
-    all.push(Terms {
-        device_permille: 110,
-        options: Options { rollback: Rollback::Lazy, ..exact.options },
-        ..exact
-    });
+    // The device's tree is small: it is full soon, and views there end soon.
+    all.push(Terms { device_permille: SMALL_PERMILLE, ..exact });
+    all.push(small_and_lazy());
+    for rollback in [Rollback::Eager, Rollback::Lazy] {
+        for detector in Detector::ALL {
+            all.push(full(detector, rollback));
+        }
+    }
     // Longer values of the main tree are in its value log.
     all.push(Terms { min_blob_size: 5, stop: 2, ..exact });
     all
@@ -390,6 +430,9 @@ fn answers_are_those_of_one_map() {
         "rollback_stale",
         "device_emptied",
         "main_tombstones_purged",
+        "redirected_turned_back",
+        "device_filled",
+        "device_scans_again",
     ] {
         assert!(sums[name] > 0, "no history has any {name}: {sums:?}");
     }
@@ -416,8 +459,15 @@ const HISTORIES: u64 = 40;
 
 #[test]
 fn what_is_planted_shows() {
-    for fault in [Fault::LostTombstone, Fault::StaleCopy, Fault::DroppedEarly] {
-        let terms = terms(Detector::Exact, Rollback::Eager);
+    let usual = terms(Detector::Exact, Rollback::Eager);
+    for (fault, terms) in [
+        (Fault::LostTombstone, usual),
+        (Fault::StaleCopy, usual),
+        (Fault::DroppedEarly, usual),
+        (Fault::ViewOver, small_and_lazy()),
+        (Fault::TooLong, full(Detector::Exact, Rollback::Eager)),
+        (Fault::RefusedIsDone, full(Detector::Exact, Rollback::Lazy)),
+    ] {
         let found = (1..=HISTORIES).find_map(|seed| {
             let _planted = Planted::new(fault);
             history(&terms, seed, 3).err().map(|why| (seed, why))

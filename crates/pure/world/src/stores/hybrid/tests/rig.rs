@@ -30,6 +30,8 @@ pub struct Terms {
     /// Tables of level 0 that stop writes of the main tree.
     pub stop: u64,
     pub min_blob_size: u64,
+    /// Bytes of the longest values, about.
+    pub longest: u64,
 }
 
 /// Such that every other write finds the main tree stopped, and that copies go back soon.
@@ -45,7 +47,7 @@ pub fn terms(detector: Detector, rollback: Rollback) -> Terms {
         buffer_bytes: 8 << 10,
         ..Options::default()
     };
-    Terms { options, capacitor: true, device_permille: 400, stop: 1, min_blob_size: 14 }
+    Terms { options, capacitor: true, device_permille: 400, stop: 1, min_blob_size: 14, longest: 6000 }
 }
 
 /// The builds of the store and of its device.
