@@ -8,10 +8,10 @@
 //! | [`options`] | what is chosen: detector, policy of rollback, limits |
 //! | [`record`] | what both trees store: a stamp, and the value |
 //! | [`store`] | [`Hybrid`]: operations, completions, time |
-//! | `route` | the detector and the controller: which tree a write goes to |
-//! | `write`, `read`, `scan`, `views` | the operations |
+//! | `store/route` | the detector and the controller: which tree a write goes to |
+//! | `store/`: `write`, `read`, `scan`, `views` | the operations |
 //! | `metadata` | which keys have copies in the device |
-//! | `rollback` | copies go back, and the device's tree is emptied |
+//! | `store/rollback` | copies go back, and the device's tree is emptied |
 //! | `recover` | after power was cut |
 //!
 //! # What holds
@@ -26,24 +26,15 @@
 #![forbid(unsafe_code)]
 
 mod device;
-mod flight;
 mod lines;
 mod metadata;
 pub mod options;
 pub mod planted;
-mod read;
 pub mod record;
 mod recover;
-mod rollback;
-mod route;
-mod scan;
-mod stats;
 pub mod store;
-mod views;
-mod write;
 
 pub use device::DeviceLsm;
 pub use options::{Detector, Objective, Options, Rollback};
 pub use recover::OpenError;
-pub use stats::Stats;
-pub use store::Hybrid;
+pub use store::{Hybrid, Stats};

@@ -21,6 +21,7 @@
 //! | [`layout`] | where what lies, and the superblock |
 //! | [`space`] | free blocks |
 //! | [`extent`] | runs of blocks |
+//! | [`inode`] | numbers of files |
 //! | [`path`] | names from paths |
 //! | [`check`] | whether a device's files are sound |
 #![forbid(unsafe_code)]
@@ -30,6 +31,7 @@ pub mod disk;
 pub mod error;
 pub mod extent;
 pub mod fs;
+pub mod inode;
 pub mod journal;
 pub mod layout;
 pub mod op;
@@ -41,4 +43,5 @@ pub use check::{Report, check};
 pub use disk::{Disk, DiskError};
 pub use error::FsError;
 pub use fs::{FileId, Format, Fs, Space};
-pub use tree::{InodeId, Kind, Stat};
+pub use inode::InodeId;
+pub use tree::{Kind, Stat};

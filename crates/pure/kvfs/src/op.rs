@@ -24,8 +24,8 @@
 )]
 
 use crate::extent::Extent;
+use crate::inode::InodeId;
 use crate::path::is_name;
-use crate::tree::InodeId;
 
 /// What changes the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]

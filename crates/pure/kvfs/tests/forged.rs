@@ -3,10 +3,10 @@
 
 use crate::disk::{BLOCK_BYTES, Cached};
 use crate::model::shown;
+use saker_kvfs::InodeId;
 use saker_kvfs::extent::Extent;
 use saker_kvfs::journal::HEAD_BYTES;
 use saker_kvfs::op::Op;
-use saker_kvfs::tree::InodeId;
 use saker_kvfs::{Disk, Format, Fs, check};
 use saker_sim::{Rng, Seed};
 use saker_testing::tier;

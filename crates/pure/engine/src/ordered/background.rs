@@ -11,6 +11,15 @@ use saker_sim::Meter;
 /// How a piece of background work ended.
 pub type Piece = Step<Result<Background, KvError>>;
 
+/// What background work has asked for pages.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked {
+    /// The piece that waits for them.
+    piece: Option<u32>,
+    /// How often pieces have asked since one was done.
+    in_vain: u32,
+}
+
 impl<S: Structure> Store<S> {
     /// One piece of background work. `finished`: everything up to this tag has completed.
     pub(super) fn quantum<M: SegmentStore, W: Meter>(
@@ -115,14 +124,14 @@ impl<S: Structure> Store<S> {
     ) -> Step<Background> {
         let mut outcome = Background::Idle;
         // Who asked for pages goes on first: others would ask for theirs, and so send these away.
-        let asked = self.asked.take();
+        let asked = self.asked.piece.take();
         for piece in asked.into_iter().chain(0..=S::PIECES) {
             let kind = S::kind_of(self, piece);
             match piece_of(self, piece, finished, m, w) {
                 Step::Done(Ok(Background::Worked)) => {
                     self.upkeep.did = Some(kind);
                     self.upkeep.worked();
-                    self.asked_in_vain = 0;
+                    self.asked.in_vain = 0;
                     self.reveal.rests_since = None;
                     return Step::Done(Background::Worked);
                 }
@@ -133,8 +142,8 @@ impl<S: Structure> Store<S> {
                     return Step::Done(Background::Idle);
                 }
                 Step::Need(reads) => {
-                    self.asked = Some(piece);
-                    self.asked_in_vain = self.asked_in_vain.saturating_add(1);
+                    self.asked.piece = Some(piece);
+                    self.asked.in_vain = self.asked.in_vain.saturating_add(1);
                     return Step::Need(reads);
                 }
             }
@@ -145,7 +154,7 @@ impl<S: Structure> Store<S> {
     /// Whether background work has asked for pages more often than a search of `levels` nodes has to: others send nodes that it looks
     /// at out of a cache while it waits for the rest. It then asks for those as well, as if they were in none.
     pub(crate) fn asks_in_vain(&self, levels: u32) -> bool {
-        self.asked_in_vain > levels
+        self.asked.in_vain > levels
     }
 
     /// One of the structure's pieces; the last one is the store's own.

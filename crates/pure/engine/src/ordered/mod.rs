@@ -124,10 +124,8 @@ pub struct Store<S: Configured> {
     pub(crate) reveal: space::Reveal,
     /// Bytes of the structure's pages that something needs.
     pub(crate) structure_live: u64,
-    /// The piece of background work that waits for pages.
-    asked: Option<u32>,
-    /// How often background work has asked for pages since a piece of it was done.
-    asked_in_vain: u32,
+    /// What background work has asked for pages.
+    asked: background::Asked,
     /// How background work stands, as far as writes must know it.
     pub(crate) upkeep: Upkeep,
     pub(crate) longest: longest::Longest,
@@ -159,8 +157,7 @@ impl<S: Structure> Store<S> {
             gc: None,
             reveal: space::Reveal::default(),
             structure_live: 0,
-            asked: None,
-            asked_in_vain: 0,
+            asked: background::Asked::default(),
             upkeep: Upkeep::default(),
             longest: longest::Longest::default(),
             kv: StoreStats::default(),

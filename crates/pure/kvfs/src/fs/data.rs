@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What is in files: appending, reading, truncating, syncing.
+//! What is in files: appending and reading.
 //!
 //! Appended bytes gather in a file's tail and go to the device when there are [`WRITE_BYTES`] of them, or when they are synced. Their
 //! blocks are taken when they are appended, so that a full device refuses an append and not a sync.
 //!
 //! The last block of a file may be written again as the file grows: it then begins with the same bytes, so a cut leaves those that were
-//! synced. After a truncation that is not so, and the rest of a cut block goes to another one.
+//! synced. After a truncation that is not so ([`super::truncate`]).
 
 use super::Fs;
 use super::live::Live;
 use super::{FileId, InodeId};
 use crate::disk::Disk;
 use crate::error::FsError;
-use crate::extent::Extent;
-use crate::op::Op;
 
 /// Bytes of a tail that are written at once.
 pub const WRITE_BYTES: usize = 1 << 20;
@@ -26,7 +24,7 @@ impl<D: Disk> Fs<D> {
         self.live.get(&inode).map(|live| (inode, live)).ok_or(FsError::Closed)
     }
 
-    fn live_mut(&mut self, inode: InodeId) -> Result<&mut Live, FsError> {
+    pub(super) fn live_mut(&mut self, inode: InodeId) -> Result<&mut Live, FsError> {
         self.live.get_mut(&inode).ok_or(FsError::Closed)
     }
 
@@ -56,7 +54,7 @@ impl<D: Disk> Fs<D> {
     }
 
     /// A file's last block comes to the tail, if it is not full.
-    fn bring_tail(&mut self, inode: InodeId) -> Result<(), FsError> {
+    pub(super) fn bring_tail(&mut self, inode: InodeId) -> Result<(), FsError> {
         let live = self.live.get(&inode).ok_or(FsError::Closed)?;
         if live.has_tail {
             return Ok(());
@@ -70,7 +68,7 @@ impl<D: Disk> Fs<D> {
     }
 
     /// A file has blocks for so many bytes more.
-    fn reserve(&mut self, inode: InodeId, more: u64) -> Result<(), FsError> {
+    pub(super) fn reserve(&mut self, inode: InodeId, more: u64) -> Result<(), FsError> {
         let block_bytes = self.block_bytes();
         let live = self.live.get(&inode).ok_or(FsError::Closed)?;
         let (has, bytes) = (live.extents.blocks(), live.bytes.saturating_add(more));
@@ -86,7 +84,7 @@ impl<D: Disk> Fs<D> {
     }
 
     /// So many blocks are free, if records and what files have ahead can make them so.
-    fn has_free(&mut self, blocks: u64) -> Result<(), FsError> {
+    pub(super) fn has_free(&mut self, blocks: u64) -> Result<(), FsError> {
         if blocks > self.space.free_blocks() {
             self.commit()?;
         }
@@ -96,7 +94,7 @@ impl<D: Disk> Fs<D> {
         if blocks > self.space.free_blocks() { Err(FsError::NoSpace("no block is free")) } else { Ok(()) }
     }
 
-    fn take_blocks(&mut self, inode: InodeId, blocks: u64) -> Result<(), FsError> {
+    pub(super) fn take_blocks(&mut self, inode: InodeId, blocks: u64) -> Result<(), FsError> {
         let live = self.live.get_mut(&inode).ok_or(FsError::Closed)?;
         let mut left = blocks;
         while left > 0 {
@@ -166,7 +164,7 @@ impl<D: Disk> Fs<D> {
     }
 
     /// Reads bytes that are on the device.
-    fn read_blocks(&mut self, inode: InodeId, offset: u64, out: &mut [u8]) -> Result<(), FsError> {
+    pub(super) fn read_blocks(&mut self, inode: InodeId, offset: u64, out: &mut [u8]) -> Result<(), FsError> {
         let block_bytes = self.block_bytes();
         let live = self.live.get(&inode).ok_or(FsError::Closed)?;
         let mut done = 0;
@@ -187,174 +185,5 @@ impl<D: Disk> Fs<D> {
             done += most;
         }
         Ok(())
-    }
-
-    /// Makes a file shorter, or longer by zeros.
-    ///
-    /// # Errors
-    /// The device's, [`FsError::NoSpace`].
-    pub fn truncate(&mut self, file: FileId, bytes: u64, time: u64) -> Result<(), FsError> {
-        self.is_going()?;
-        let inode = self.inode(file)?;
-        let has = self.live_mut(inode)?.bytes;
-        if bytes >= has {
-            return self.append_zeros(file, bytes - has, time);
-        }
-        self.bring_tail(inode)?;
-        let tail_at = bytes / self.block_bytes() * self.block_bytes();
-        let tail = self.tail_of(inode, tail_at, bytes)?;
-        self.shorten(inode, bytes, time, tail)
-    }
-
-    fn append_zeros(&mut self, file: FileId, bytes: u64, time: u64) -> Result<(), FsError> {
-        let inode = self.inode(file)?;
-        self.reserve(inode, bytes)?;
-        let zeros = vec![0; WRITE_BYTES.min(bytes as usize)];
-        let mut left = bytes;
-        while left > 0 {
-            let part = left.min(zeros.len() as u64);
-            self.append(file, &zeros[..part as usize], time)?;
-            left -= part;
-        }
-        Ok(())
-    }
-
-    /// The bytes of a file's last block if it ends at `to`.
-    fn tail_of(&mut self, inode: InodeId, from: u64, to: u64) -> Result<Vec<u8>, FsError> {
-        let live = self.live_mut(inode)?;
-        if from >= live.tail_at {
-            let start = (from - live.tail_at) as usize;
-            return Ok(live.tail[start..start + (to - from) as usize].to_vec());
-        }
-        let mut tail = vec![0; (to - from) as usize];
-        self.read_blocks(inode, from, &mut tail)?;
-        Ok(tail)
-    }
-
-    fn shorten(&mut self, inode: InodeId, bytes: u64, time: u64, tail: Vec<u8>) -> Result<(), FsError> {
-        let block_bytes = self.block_bytes();
-        let tail_at = bytes / block_bytes * block_bytes;
-        let (whole, blocks) = (tail_at / block_bytes, bytes.div_ceil(block_bytes));
-        let named = self.live_mut(inode)?.same;
-        // A block that records name is not written again with other bytes behind those that stay.
-        let moves = blocks > whole && whole < named;
-        if moves {
-            self.has_free(1)?;
-        }
-        let kept = if moves { whole } else { blocks };
-        let live = self.live_mut(inode)?;
-        let before = live.tail_at;
-        // A full block in the tail may not be on the device yet.
-        let waiting =
-            if tail_at > before { live.tail[..(tail_at - before) as usize].to_vec() } else { Vec::new() };
-        let cut = live.extents.cut(kept);
-        live.same = named.min(whole);
-        (live.bytes, live.time) = (bytes, time);
-        live.tail_at = before.min(tail_at);
-        live.tail = [waiting, tail].concat();
-        live.has_tail = true;
-        live.is_dirty = !live.tail.is_empty();
-        let is_gone = live.is_gone;
-        self.free_cut(cut, named.saturating_sub(kept), is_gone);
-        if moves {
-            self.take_blocks(inode, 1)?;
-        }
-        self.record_truncation(inode, bytes, time)
-    }
-
-    /// Of blocks that a file has lost the first `named` are in records: the operation that takes them out frees them.
-    fn free_cut(&mut self, cut: Vec<Extent>, named: u64, is_gone: bool) {
-        let mut left = named;
-        for mut run in cut {
-            let recorded = run.blocks.min(left);
-            left -= recorded;
-            if recorded > 0 && is_gone {
-                self.space.give_later(Extent { start: run.start, blocks: recorded });
-            }
-            (run.start, run.blocks) = (run.start + recorded, run.blocks - recorded);
-            if run.blocks > 0 {
-                self.space.give(run);
-            }
-        }
-    }
-
-    fn record_truncation(&mut self, inode: InodeId, bytes: u64, time: u64) -> Result<(), FsError> {
-        match self.tree.file(inode) {
-            Some(file) if bytes < file.bytes => self.perform(&Op::Truncate { inode, bytes, time }),
-            _ => Ok(()),
-        }
-    }
-
-    /// What a file has is to be in the next record: its bytes are on the device, flushed.
-    pub(super) fn record_file(&mut self, inode: InodeId) -> Result<(), FsError> {
-        let block_bytes = self.block_bytes();
-        let (Some(live), Some(file)) = (self.live.get(&inode), self.tree.file(inode)) else { return Ok(()) };
-        if !live.is_recorded(file) {
-            let (runs, blocks) = (live.unnamed(block_bytes), live.blocks(block_bytes));
-            let (bytes, time, kept) = (live.bytes, live.time, live.same.min(blocks));
-            self.perform(&Op::Set { inode, bytes, time, kept, runs })?;
-            self.live_mut(inode)?.same = blocks;
-        }
-        self.forget_if_closed(inode);
-        Ok(())
-    }
-
-    fn forget_if_closed(&mut self, inode: InodeId) {
-        let (Some(live), Some(file)) = (self.live.get(&inode), self.tree.file(inode)) else { return };
-        if live.handles == 0 && live.is_recorded(file) {
-            self.give_back(inode);
-            self.live.remove(&inode);
-        }
-    }
-
-    fn give_back(&mut self, inode: InodeId) {
-        let block_bytes = self.block_bytes();
-        let Some(live) = self.live.get_mut(&inode) else { return };
-        let needed = live.blocks(block_bytes);
-        live.extents.cut(needed).into_iter().for_each(|run| self.space.give(run));
-    }
-
-    /// What a file has, and its name, are durable when this returns.
-    ///
-    /// # Errors
-    /// The device's; [`FsError::Stopped`].
-    pub fn sync_file(&mut self, file: FileId) -> Result<(), FsError> {
-        self.is_going()?;
-        let inode = self.inode(file)?;
-        self.write_out(inode, true)?;
-        self.flush_data()?;
-        self.record_file(inode)?;
-        self.commit()
-    }
-
-    /// Sends what was appended to the device, without waiting until it is durable.
-    ///
-    /// # Errors
-    /// The device's.
-    pub fn flush_file(&mut self, file: FileId) -> Result<(), FsError> {
-        self.is_going()?;
-        let inode = self.inode(file)?;
-        self.write_out(inode, true)
-    }
-
-    /// Closes a file. What was not synced of it can be read and is durable after the next [`Self::sync`].
-    ///
-    /// # Errors
-    /// The device's: the file is closed all the same.
-    pub fn close(&mut self, file: FileId) -> Result<(), FsError> {
-        let inode = self.handles.remove(&file).ok_or(FsError::Closed)?;
-        let live = self.live_mut(inode)?;
-        live.handles -= 1;
-        if live.handles > 0 {
-            return Ok(());
-        }
-        if live.is_gone {
-            self.drop_live(inode);
-            return Ok(());
-        }
-        let written = self.write_out(inode, true);
-        self.give_back(inode);
-        self.forget_if_closed(inode);
-        written
     }
 }

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The file system: mounting, what is recorded when, and the space that it takes. [`names`] has directories, [`data`] what is in files.
+//! The file system: mounting, what is recorded when, and the space that it takes. [`names`] has directories, [`data`] what is in files,
+//! [`sync`] what makes both durable.
 
 mod data;
 mod live;
+mod locks;
 mod names;
+mod sync;
+mod truncate;
 
 use crate::disk::{Disk, DiskError};
 use crate::error::FsError;
 use crate::extent::Extent;
+use crate::inode::InodeId;
 use crate::journal::{HEAD_BYTES, Journal};
 use crate::layout::Layout;
 use crate::op::Op;
 use crate::space::SpaceMap;
-use crate::tree::{InodeId, Tree};
+use crate::tree::Tree;
 use live::Live;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -126,32 +131,6 @@ impl<D: Disk> Fs<D> {
         })
     }
 
-    /// Everything is durable when this returns.
-    ///
-    /// # Errors
-    /// The device's; [`FsError::Stopped`].
-    pub fn sync(&mut self) -> Result<(), FsError> {
-        self.is_going()?;
-        let all: Vec<InodeId> = self.live.keys().copied().collect();
-        for inode in &all {
-            self.write_out(*inode, true)?;
-        }
-        self.flush_data()?;
-        for inode in all {
-            self.record_file(inode)?;
-        }
-        self.commit()
-    }
-
-    /// All operations on names that were done before are durable when this returns.
-    ///
-    /// # Errors
-    /// The device's; [`FsError::Stopped`].
-    pub fn sync_names(&mut self) -> Result<(), FsError> {
-        self.is_going()?;
-        self.commit()
-    }
-
     /// Makes everything durable and gives the device back.
     ///
     /// # Errors
@@ -204,15 +183,6 @@ impl<D: Disk> Fs<D> {
         })
     }
 
-    fn flush_data(&mut self) -> Result<(), FsError> {
-        if self.is_unflushed {
-            let done = self.disk.flush();
-            self.or_stop(done)?;
-            self.is_unflushed = false;
-        }
-        Ok(())
-    }
-
     /// Carries an operation out and remembers it for the next record.
     fn perform(&mut self, op: &Op) -> Result<(), FsError> {
         let mut bytes = Vec::new();
@@ -256,33 +226,5 @@ impl<D: Disk> Fs<D> {
         let Some(live) = self.live.remove(&inode) else { return };
         live.extents.iter().for_each(|run| self.space.give_later(run));
         self.locks.remove(&inode);
-    }
-
-    /// All operations are durable when this returns.
-    fn commit(&mut self) -> Result<(), FsError> {
-        if self.pending.is_empty() && self.space.awaiting_blocks() == 0 {
-            return Ok(());
-        }
-        if !self.pending.is_empty() {
-            // A record may say of a file what is on the device only in its cache.
-            self.flush_data()?;
-            let done = self.record();
-            self.or_stop(done)?;
-            self.pending.clear();
-        }
-        for freed in self.space.durable() {
-            self.disk.trim(freed.start, freed.blocks)?;
-        }
-        Ok(())
-    }
-
-    fn record(&mut self) -> Result<(), DiskError> {
-        if self.journal.has_room(self.pending.len()) {
-            return self.journal.append(&mut self.disk, &self.pending);
-        }
-        let mut all = Vec::with_capacity(self.tree.encoded_bytes());
-        self.tree.operations().iter().for_each(|op| op.encode(&mut all));
-        assert!(all.len() <= self.tree.encoded_bytes(), "a checkpoint is no longer than was thought");
-        self.journal.checkpoint(&mut self.disk, &all)
     }
 }

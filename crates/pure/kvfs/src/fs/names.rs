@@ -5,9 +5,10 @@ use super::live::Live;
 use super::{FileId, Fs};
 use crate::disk::Disk;
 use crate::error::FsError;
+use crate::inode::{InodeId, ROOT};
 use crate::op::Op;
 use crate::path;
-use crate::tree::{InodeId, Kind, ROOT, Stat};
+use crate::tree::{Kind, Stat};
 
 impl<D: Disk> Fs<D> {
     fn walk(&self, names: &[&str], path: &str) -> Result<InodeId, FsError> {
@@ -204,33 +205,6 @@ impl<D: Disk> Fs<D> {
             Some(live) => Stat { bytes: live.bytes, time: live.time, ..stat },
             None => stat,
         })
-    }
-
-    /// Makes a file if there is none, and locks it for one user of this file system at a time. A lock ends with the program.
-    ///
-    /// # Errors
-    /// [`FsError::Locked`], or as of [`Self::create`].
-    pub fn lock(&mut self, path: &str, time: u64) -> Result<FileId, FsError> {
-        let file = match self.open(path) {
-            Err(FsError::NotFound(_)) => self.create(path, time)?,
-            opened => opened?,
-        };
-        let inode = self.inode(file)?;
-        if self.locks.insert(inode) {
-            return Ok(file);
-        }
-        self.close(file)?;
-        Err(FsError::Locked(path.to_owned()))
-    }
-
-    /// Ends a lock.
-    ///
-    /// # Errors
-    /// [`FsError::Closed`].
-    pub fn unlock(&mut self, file: FileId) -> Result<(), FsError> {
-        let inode = self.inode(file)?;
-        self.locks.remove(&inode);
-        self.close(file)
     }
 
     pub(super) fn inode(&self, file: FileId) -> Result<InodeId, FsError> {

@@ -7,15 +7,15 @@
 //! device, one command empties its tree. Main tombstones are deleted afterwards.
 
 use crate::device::DeviceDone;
-use crate::flight::Flight;
 use crate::metadata::State;
 use crate::options::{Detector, Objective, Rollback};
 use crate::planted::{self, Fault};
 use crate::record::Stamp;
-use crate::scan::behind;
-use crate::stats::mean;
+use crate::store::flight::Flight;
+use crate::store::scan::behind;
+use crate::store::stats::mean;
+use crate::store::write::InMain;
 use crate::store::{Hybrid, again};
-use crate::write::InMain;
 use saker_engine::{KvError, WriteCondition};
 use saker_host::host_kv::{Answer, Begun, Op, Outcome, Work};
 use saker_nvme::Key;

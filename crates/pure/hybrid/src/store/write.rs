@@ -2,11 +2,11 @@
 //! Puts, deletes and batches.
 
 use crate::device::DeviceDone;
-use crate::flight::Flight;
 use crate::metadata::{DeviceCopy, State};
 use crate::planted::{self, Fault};
 use crate::record::{EPOCH_KEY, STAMP_BYTES, Stamp};
-use crate::route::Route;
+use crate::store::flight::Flight;
+use crate::store::route::Route;
 use crate::store::{Hybrid, again, charge, failure};
 use saker_engine::KvError;
 use saker_host::WriteBatch;

@@ -5,11 +5,11 @@
 //! A scan of now begins again with a new view, and until it is over no write goes to the device, so that this happens seldom twice.
 
 use crate::device::DeviceDone;
-use crate::flight::Flight;
 use crate::planted::{self, Fault};
 use crate::record::{EPOCH_KEY, Stamp};
+use crate::store::flight::Flight;
+use crate::store::views::View;
 use crate::store::{Hybrid, charge, failure};
-use crate::views::View;
 use saker_engine::KvError;
 use saker_host::host_kv::{Answer, Op, Outcome, Work};
 use saker_nvme::group::{PairList, pairs_of};

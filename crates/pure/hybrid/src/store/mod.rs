@@ -1,22 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The store: operations come in, both trees answer, operations end. As [`HostKv`] it never waits.
 
-use crate::device::{DeviceDone, DeviceLsm};
-use crate::flight::{Flight, Flushing};
+mod answers;
+mod facts;
+mod flight;
+mod flush;
+mod read;
+mod rollback;
+mod route;
+pub(crate) mod scan;
+mod stats;
+mod views;
+mod write;
+
+pub use stats::Stats;
+
+use crate::device::DeviceLsm;
 use crate::lines::Lines;
 use crate::metadata::Metadata;
 use crate::options::Options;
 use crate::record::Stamps;
-use crate::rollback::Returning;
-use crate::route::Detecting;
-use crate::stats::{Costs, Stats};
-use crate::views::Views;
+use crate::store::flight::Flight;
+use crate::store::rollback::Returning;
+use crate::store::route::Detecting;
+use crate::store::stats::Costs;
+use crate::store::views::Views;
 use saker_engine::KvError;
-use saker_engine::write_gate::Stalls;
-use saker_host::host_kv::{Answer, HostKv, Op, Outcome, Ticket, Work};
-use saker_link::Traffic;
+use saker_host::host_kv::{HostKv, Op, Outcome, Ticket, Work};
 use saker_nvme::{Key, Status};
-use saker_sim::{Instant, Meter as _, Unit, earliest};
+use saker_sim::{Instant, Meter as _, Unit};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// One store over two trees.
@@ -154,63 +166,6 @@ impl Hybrid {
         any
     }
 
-    fn take_mains(&mut self, w: &mut Work<'_>) -> bool {
-        let mut ended = Vec::new();
-        let any = self.main.advance(again(w), &mut |ticket, outcome| ended.push((ticket, outcome)));
-        let more = !ended.is_empty();
-        for (ticket, outcome) in ended {
-            if let Some(id) = self.by_ticket.remove(&ticket) {
-                self.main_ended(id, outcome, w);
-            }
-        }
-        // What merely moved on below brings nothing by itself.
-        any && more
-    }
-
-    fn main_ended(&mut self, id: u64, outcome: Outcome, w: &mut Work<'_>) {
-        match self.flights.remove(&id) {
-            Some(Flight::Write(writing)) => self.write_ended_in_main(id, writing, outcome, w),
-            Some(Flight::Read(reading)) => self.read_ended_in_main(id, reading, outcome),
-            Some(Flight::Flush(flushing)) => self.flushed(id, flushing, outcome.err()),
-            Some(Flight::Scan(scanning)) => self.scanned_main(id, scanning, outcome, w),
-            Some(Flight::Rollback) => self.main_flushed(outcome),
-            Some(Flight::Move(key)) => self.moved(id, key, outcome, w),
-            Some(Flight::Purge(key)) => self.purged(id, key, &outcome, w),
-            Some(Flight::Snapshot { .. } | Flight::Nobody) | None => {}
-        }
-    }
-
-    fn device_ended(&mut self, done: DeviceDone, w: &mut Work<'_>) {
-        match self.flights.remove(&done.owner) {
-            Some(Flight::Write(writing)) => self.write_ended_in_device(done.owner, writing, &done, w),
-            Some(Flight::Read(reading)) => self.read_ended_in_device(done.owner, reading, &done, w),
-            Some(Flight::Flush(flushing)) => {
-                let failed = (!done.status.is_success()).then_some(KvError::Transfer);
-                self.flushed(done.owner, flushing, failed);
-            }
-            Some(Flight::Snapshot { main }) => self.snapshot_opened(done.owner, main, &done, w),
-            Some(Flight::Scan(scanning)) => self.scanned_device(done.owner, scanning, &done, w),
-            Some(Flight::Rollback) => self.rollback_answered(&done),
-            Some(Flight::Move(_) | Flight::Purge(_) | Flight::Nobody) | None => {}
-        }
-    }
-
-    /// Asks the main tree; `Some`: it has answered at once.
-    pub(crate) fn ask_main(&mut self, id: u64, op: Op, w: &mut Work<'_>) -> Option<Outcome> {
-        match self.main.submit(op, again(w)) {
-            Ok(outcome) => Some(outcome),
-            Err(ticket) => {
-                self.by_ticket.insert(ticket, id);
-                None
-            }
-        }
-    }
-
-    /// An operation of the main tree is that flight's.
-    pub(crate) fn waits_for(&mut self, ticket: Ticket, id: u64) {
-        self.by_ticket.insert(ticket, id);
-    }
-
     pub(crate) fn take_number(&mut self) -> u64 {
         self.next_flight += 1;
         self.next_flight
@@ -243,81 +198,6 @@ impl Hybrid {
             any |= self.held.back() != Some(&id);
         }
         any
-    }
-
-    /// Both trees are flushed: the device's if it has anything.
-    fn begin_flush(&mut self, id: u64, w: &mut Work<'_>) {
-        let mut flushing = Flushing { left: 1, failed: None };
-        if self.has_device_part() {
-            if self.device.flush(id).is_err() {
-                return self.hold(id, Flight::Flush(flushing));
-            }
-            flushing.left += 1;
-        }
-        match self.ask_main(id, Op::Flush, w) {
-            Some(outcome) => self.flushed(id, flushing, outcome.err()),
-            None => _ = self.flights.insert(id, Flight::Flush(flushing)),
-        }
-    }
-
-    fn flushed(&mut self, id: u64, mut flushing: Flushing, failed: Option<KvError>) {
-        flushing.left -= 1;
-        flushing.failed = flushing.failed.or(failed);
-        if flushing.left > 0 {
-            self.flights.insert(id, Flight::Flush(flushing));
-            return;
-        }
-        self.end(id, flushing.failed.map_or(Ok(Answer::Done), Err));
-    }
-
-    /// Rings whatever doorbell is due.
-    pub fn ring(&mut self) {
-        self.main.ring();
-        self.device.ring();
-    }
-
-    /// Commands that no doorbell has announced.
-    pub fn unrung(&self) -> u32 {
-        self.main.queue().unrung() + self.device.unrung()
-    }
-
-    /// Commands submitted so far.
-    pub fn commands(&self) -> u64 {
-        self.main.medium_stats().commands() + self.device.stats().commands
-    }
-
-    /// What only the host can count of the link's traffic.
-    pub fn traffic(&self) -> Traffic {
-        self.main.queue().stats().traffic() + self.device.stats().traffic()
-    }
-
-    /// When writes waited for the main tree.
-    pub fn stalls(&self) -> Stalls {
-        self.main.stalls()
-    }
-
-    /// When something is due without anything completing.
-    pub fn next_turn(&self) -> Option<Instant> {
-        let own = if self.ended.is_empty() { self.rollback_due() } else { self.now };
-        earliest(self.main.next_turn(), own)
-    }
-
-    /// Whether the device has no copy, and nothing goes on by itself.
-    pub fn is_settled(&self) -> bool {
-        self.metadata.keys() == 0
-            && self.returning.is_idle()
-            && self.flights.is_empty()
-            && self.tombs.is_empty()
-    }
-
-    /// What contradicts itself in memory.
-    ///
-    /// # Errors
-    /// What is wrong.
-    pub fn check(&self) -> Result<(), String> {
-        self.metadata.check()?;
-        let is_waiting = self.held.iter().all(|id| self.flights.contains_key(id));
-        if is_waiting { Ok(()) } else { Err("what is held is not on its way".to_owned()) }
     }
 }
 

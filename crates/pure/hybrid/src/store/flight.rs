@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What is on its way.
 
-use crate::read::Reading;
-use crate::scan::Scanning;
-use crate::write::Writing;
+use crate::store::read::Reading;
+use crate::store::scan::Scanning;
+use crate::store::write::Writing;
 use saker_engine::KvError;
 use saker_nvme::Key;
 

@@ -3,7 +3,7 @@
 //! no write goes to the device, so that both are of one moment: what is on its way there meanwhile has ended for nobody.
 
 use crate::device::DeviceDone;
-use crate::flight::Flight;
+use crate::store::flight::Flight;
 use crate::store::{Hybrid, failure};
 use saker_engine::KvError;
 use saker_host::host_kv::{Answer, Op, Work};

@@ -2,10 +2,10 @@
 //! Gets, and questions whether there is a pair: of the tree that has the newest record.
 
 use crate::device::DeviceDone;
-use crate::flight::Flight;
 use crate::metadata::State;
 use crate::record::{EPOCH_KEY, STAMP_BYTES, Stamp};
-use crate::stats::mean;
+use crate::store::flight::Flight;
+use crate::store::stats::mean;
 use crate::store::{Hybrid, charge, failure};
 use saker_engine::KvError;
 use saker_host::host_kv::{Answer, Op, Outcome, Work};
