@@ -23,7 +23,7 @@
 //! | [`extent`] | runs of blocks |
 //! | [`inode`] | numbers of files |
 //! | [`path`] | names from paths |
-//! | [`check`] | whether a device's files are sound |
+//! | [`mod@check`] | whether a device's files are sound |
 #![forbid(unsafe_code)]
 
 pub mod check;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The file system: mounting, what is recorded when, and the space that it takes. [`names`] has directories, [`data`] what is in files,
-//! [`sync`] what makes both durable.
+//! The file system: mounting, what is recorded when, and the space that it takes. `names` has directories, `data` what is in files,
+//! `sync` what makes both durable.
 
 mod data;
 mod live;
