@@ -35,6 +35,8 @@ pub const BLOCK_BYTES_MIN: u32 = 512;
 pub const AREA_BLOCKS_MIN: u64 = 16;
 /// An area has at most so many bytes if its user does not say how many.
 pub const AREA_BYTES_USUAL: u64 = 64 << 20;
+/// An area has at most so many bytes: the length of a record has 32 bits.
+pub const AREA_BYTES_MAX: u64 = 1 << 30;
 /// The part of a device that an area is, if its user does not say.
 const AREA_PART: u64 = 64;
 
@@ -61,6 +63,11 @@ impl Layout {
         if block_bytes < BLOCK_BYTES_MIN || !block_bytes.is_power_of_two() {
             return Err(FsError::Geometry(format!(
                 "its blocks have {block_bytes} bytes; 512 or more are needed"
+            )));
+        }
+        if let Some(bytes) = area_bytes.filter(|bytes| *bytes > AREA_BYTES_MAX) {
+            return Err(FsError::Geometry(format!(
+                "an area of its journal has at most 1 GiB, not {bytes} bytes"
             )));
         }
         let in_bytes = |bytes: u64| bytes.div_ceil(u64::from(block_bytes)).max(AREA_BLOCKS_MIN);
@@ -133,7 +140,9 @@ impl Layout {
         let layout = Self { block_bytes, blocks, identity, area_blocks };
         let fits =
             area_blocks >= AREA_BLOCKS_MIN && area_blocks.checked_mul(4).is_some_and(|n| n + 2 <= blocks);
-        if block_bytes != disk.block_bytes() || blocks > disk.blocks() || !fits {
+        let is_short =
+            area_blocks.checked_mul(u64::from(block_bytes)).is_some_and(|bytes| bytes <= AREA_BYTES_MAX);
+        if block_bytes != disk.block_bytes() || blocks > disk.blocks() || !fits || !is_short {
             return Err(FsError::Damaged("the superblock is of another device".into()));
         }
         Ok(Some(layout))

@@ -8,10 +8,19 @@ use saker_sim::{Rng, Seed};
 use saker_testing::tier;
 use std::collections::BTreeMap;
 
-/// Blocks of the device: an area of the journal has 16, so that checkpoints are frequent.
+/// Blocks of the device.
 const BLOCKS: u64 = 420;
-/// Names of files and directories: few, so that they meet.
-const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+/// Operations of a history that is cut.
+const STEPS: u64 = 500;
+/// Bytes of an area of the journal: 24 blocks, so that checkpoints are frequent.
+const AREA_BYTES: u64 = 24 * 512;
+/// Names of files and directories: few, so that they meet, and long, so that a checkpoint has several blocks.
+const NAMES: [&str; 4] = [
+    "a-name-that-takes-a-part-of-a-block-of-a-checkpoint-",
+    "b-name-that-takes-a-part-of-a-block-of-a-checkpoint-",
+    "c-name-that-takes-a-part-of-a-block-of-a-checkpoint-",
+    "d-name-that-takes-a-part-of-a-block-of-a-checkpoint-",
+];
 
 struct Run {
     fs: Fs<Cached>,
@@ -26,14 +35,23 @@ type Went = Result<(), FsError>;
 
 impl Run {
     fn new(disk: Cached, seed: Seed) -> Result<Self, FsError> {
-        let fs = Fs::format(disk, Format { identity: seed.0, area_bytes: Some(1) })?;
+        let fs = Fs::format(disk, Format { identity: seed.0, area_bytes: Some(AREA_BYTES) })?;
         Ok(Self { fs, model: Model::new(), rng: seed.child("history").rng(), open: Vec::new(), full: 0 })
     }
 
+    /// A name in a directory that is there, or anywhere.
     fn path(&mut self) -> String {
-        let name = |rng: &mut Rng| NAMES[rng.below(4) as usize];
-        let depth = self.rng.below(3);
-        (0..=depth).map(|_| name(&mut self.rng)).collect::<Vec<_>>().join("/")
+        let directories = self.model.directories();
+        let mut path = String::new();
+        if self.rng.below(4) > 0 {
+            path.clone_from(&directories[self.rng.below(directories.len() as u64) as usize]);
+        }
+        let more = if self.rng.below(8) == 0 { 2 } else { 1 };
+        for _ in 0..more {
+            let slash = if path.is_empty() { "" } else { "/" };
+            path = format!("{path}{slash}{}", NAMES[self.rng.below(4) as usize]);
+        }
+        path
     }
 
     /// One that is there, more often than not.
@@ -66,7 +84,7 @@ impl Run {
     }
 
     fn step(&mut self) -> Went {
-        match self.rng.below(20) {
+        match self.rng.below(26) {
             0..3 => {
                 let path = self.path();
                 let wanted = self.model.create(&path);
@@ -107,12 +125,12 @@ impl Run {
                     self.open.push((file, id.expect("it is there")));
                 }
             }
-            19 => {
+            19..22 => {
                 self.model.record_all();
                 self.fs.sync()?;
                 self.model.is_durable();
             }
-            18 => {
+            18 | 22.. => {
                 self.fs.sync_names()?;
                 self.model.is_durable();
             }
@@ -167,7 +185,11 @@ impl Run {
     }
 
     fn steps(&mut self, steps: u64) -> Went {
-        (0..steps).try_for_each(|_| self.step())
+        (0..steps).try_for_each(|n| {
+            self.step()?;
+            assert_eq!(self.fs.check(), Ok(()), "step {n}");
+            Ok(())
+        })
     }
 }
 
@@ -186,7 +208,7 @@ fn users_see_what_they_did() {
         assert_eq!(report.problems, [""; 0], "seed {seed}");
         let mut fs = Fs::mount(disk).expect("mounts");
         assert!(shown(&mut fs).expect("reads").0 == seen, "seed {seed}: mounted again");
-        assert!(fs.journal_position().0 > 5, "seed {seed}: checkpoints are made");
+        assert!(fs.journal_position().0 > 3, "seed {seed}: checkpoints are made");
         everything_removed_is_free(fs);
     }
 }
@@ -203,14 +225,14 @@ fn everything_removed_is_free(mut fs: Fs<Cached>) {
     assert_eq!(space.free, space.total);
 }
 
-/// A cut at an event leaves one of the states that records had since the last sync. Returns what it left.
-fn cut(seed: Seed, steps: u64, event: u64) -> Option<(Run, Cached)> {
+/// A history that is cut at an event, with the device that it was on; whole, if it ends before that.
+fn cut(seed: Seed, steps: u64, event: u64) -> Result<Run, Box<(Run, Cached)>> {
     let disk = Cached::new(BLOCKS);
     let mut run = Run::new(disk.clone(), seed).expect("makes");
     disk.cut_at(disk.events() + event);
     match run.steps(steps) {
-        Ok(()) => None,
-        Err(FsError::Disk(_) | FsError::Stopped(_)) => Some((run, disk)),
+        Ok(()) => Ok(run),
+        Err(FsError::Disk(_) | FsError::Stopped(_)) => Err(Box::new((run, disk))),
         Err(error) => panic!("{error}"),
     }
 }
@@ -228,22 +250,32 @@ fn recovers(run: &Run, disk: &Cached, what: &str) -> (Fs<Cached>, Model) {
     (fs, model)
 }
 
+/// Whatever a cut at that event leaves. How many cuts.
+fn what_was_cut(run: &Run, disk: &Cached, seed: u64, event: u64) -> u64 {
+    for (n, loss) in Loss::ALL.into_iter().enumerate() {
+        let what = format!("seed {seed}, event {event}, {loss:?}");
+        let after = disk.after_cut(loss, Seed(seed).index(event));
+        let (fs, model) = recovers(run, &after, &what);
+        if (event + n as u64).is_multiple_of(4) {
+            again(fs, model, after, &what);
+        }
+    }
+    Loss::ALL.len() as u64
+}
+
 #[test]
 fn a_cut_at_every_event_leaves_a_prefix() {
     let mut cuts = 0;
-    for seed in saker_testing::seeds(tier(8, 400)) {
-        for event in 0.. {
-            let Some((run, disk)) = cut(Seed(seed), 300, event) else { break };
-            for (n, loss) in Loss::ALL.into_iter().enumerate() {
-                let what = format!("seed {seed}, event {event}, {loss:?}");
-                let after = disk.after_cut(loss, Seed(seed).index(event));
-                let (fs, model) = recovers(&run, &after, &what);
-                cuts += 1;
-                if (event + n as u64).is_multiple_of(4) {
-                    again(fs, model, after, &what);
-                }
+    for seed in saker_testing::seeds(tier(4, 200)) {
+        let whole = (0..).find_map(|event| match cut(Seed(seed), STEPS, event) {
+            Ok(whole) => Some(whole),
+            Err(ended) => {
+                cuts += what_was_cut(&ended.0, &ended.1, seed, event);
+                None
             }
-        }
+        });
+        let generation = whole.map(|run| run.fs.journal_position().0);
+        assert!(generation > Some(2), "seed {seed}: checkpoints are made, {generation:?}");
     }
     assert!(cuts > 2000, "{cuts}");
 }
@@ -275,7 +307,7 @@ fn a_cut_while_a_file_system_is_made_leaves_none_or_an_empty_one() {
         old.steps(80).expect("goes on");
         let old = old.fs.unmount().expect("unmounts");
         disk.cut_at(disk.events() + event);
-        let made = Fs::format(old, Format { identity: 8, area_bytes: Some(1) }).is_ok();
+        let made = Fs::format(old, Format { identity: 8, area_bytes: Some(AREA_BYTES) }).is_ok();
         for loss in Loss::ALL {
             let mounted = Fs::mount(disk.after_cut(loss, Seed(event)));
             let end = match mounted {

@@ -26,6 +26,8 @@ struct State {
     cut_at: Option<u64>,
     /// Commands that fail from now on, and do nothing.
     fails: u32,
+    /// Flushes that fail, and do nothing.
+    failing_flushes: u32,
 }
 
 /// What survives of what no flush has covered.
@@ -67,6 +69,10 @@ impl Cached {
 
     pub fn fail(&self, commands: u32) {
         self.state.borrow_mut().fails = commands;
+    }
+
+    pub fn fail_flushes(&self, flushes: u32) {
+        self.state.borrow_mut().failing_flushes = flushes;
     }
 
     /// Changes bytes of a block behind everybody's back.
@@ -168,6 +174,10 @@ impl Disk for Cached {
     fn flush(&mut self) -> Result<(), DiskError> {
         let mut state = self.state.borrow_mut();
         state.event()?;
+        if state.failing_flushes > 0 {
+            state.failing_flushes -= 1;
+            return Err(DiskError::new("planted"));
+        }
         for (block, changes) in std::mem::take(&mut state.cached) {
             if let Some((_, content)) = changes.into_iter().last() {
                 state.durable.insert(block, content);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Full devices, full journals, and devices that fail.
 
-use crate::disk::{BLOCK_BYTES, Cached};
+use crate::disk::{BLOCK_BYTES, Cached, Loss};
 use crate::model::shown;
-use saker_kvfs::{Format, Fs, FsError, check};
+use saker_kvfs::{Disk, Format, Fs, FsError, check};
+use saker_sim::Seed;
 
 fn small() -> Fs<Cached> {
     Fs::format(Cached::new(200), Format { identity: 1, area_bytes: Some(1) }).expect("makes")
@@ -126,4 +127,67 @@ fn failures_of_the_device_are_told_and_nothing_is_lost() {
     let mut fs = Fs::mount(fs.abandon()).expect("mounts");
     let bytes = shown(&mut fs).expect("reads").0["a"].clone();
     assert!(bytes == Some(vec![3; 900]) || bytes.is_some_and(|b| b.len() == 1800));
+}
+
+/// What an append has taken in, a sync records, however full the journal is.
+#[test]
+fn a_full_journal_refuses_appends_and_no_sync() {
+    let mut fs = Fs::format(Cached::new(4000), Format { identity: 1, area_bytes: Some(1) }).expect("makes");
+    let files = [0, 1, 2].map(|n| fs.create(&format!("file-{n}"), 1).expect("makes"));
+    while fs.make_directory(&format!("directory-{}", fs.tree().next_inode().0), 1).is_ok() {}
+    let mut refused = 0;
+    // Files that grow in turns have short runs.
+    for n in 0..3000 {
+        match fs.append(files[n % 3], &[n as u8; 512], 1) {
+            Ok(()) => {}
+            Err(FsError::NoSpace(_)) => refused += 1,
+            Err(error) => panic!("{error}"),
+        }
+        if n % 40 == 0 {
+            fs.sync_file(files[n / 40 % 3]).expect("a sync needs no space");
+        }
+    }
+    assert!(refused > 0, "the journal is full");
+    let bytes = files.map(|file| fs.bytes(file).expect("it is open"));
+    let disk = fs.unmount().expect("a sync needs no space");
+    let mut fs = Fs::mount(disk).expect("mounts");
+    let left = [0, 1, 2].map(|n| fs.stat(&format!("file-{n}")).expect("is there").bytes);
+    assert_eq!(left, bytes);
+    assert!(shown(&mut fs).is_ok());
+}
+
+/// What a mount shows is durable, though the program before it died between a record and its flush.
+#[test]
+fn what_a_mount_shows_survives_a_cut() {
+    let disk = Cached::new(200);
+    let mut fs = Fs::format(disk.clone(), Format { identity: 1, area_bytes: Some(1) }).expect("makes");
+    fs.make_directory("d", 1).expect("makes");
+    disk.fail_flushes(1);
+    assert!(fs.sync_names().is_err());
+    let mut fs = Fs::mount(fs.abandon()).expect("mounts");
+    let seen = shown(&mut fs).expect("reads").0;
+    assert!(seen.contains_key("d"), "the record is in the device's cache");
+    let mut fs = Fs::mount(disk.after_cut(Loss::Everything, Seed(1))).expect("mounts");
+    assert!(shown(&mut fs).expect("reads").0 == seen);
+}
+
+/// The device can use the flash of what was removed.
+#[test]
+fn removed_files_are_trimmed() {
+    let mut fs = small();
+    fill(&mut fs, "a");
+    let data = fs.layout().data();
+    fs.remove("a").expect("removes");
+    fs.sync_names().expect("syncs");
+    let mut disk = fs.unmount().expect("unmounts");
+    let mut all = vec![1; data.blocks as usize * BLOCK_BYTES as usize];
+    disk.read(data.start, &mut all).expect("reads");
+    assert!(all.iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn an_area_is_as_long_as_a_record_can_say() {
+    let made =
+        Fs::format(Cached::new(200), Format { identity: 1, area_bytes: Some((1 << 30) + 1) }).map(|_| ());
+    assert!(matches!(made, Err(FsError::Geometry(_))));
 }

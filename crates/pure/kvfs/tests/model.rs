@@ -194,6 +194,15 @@ impl Model {
         &self.seen[&id]
     }
 
+    /// The root, and those in it that are near it.
+    pub fn directories(&self) -> Vec<String> {
+        let near = self
+            .names
+            .iter()
+            .filter(|(path, node)| **node == Node::Directory && path.matches('/').count() < 2);
+        std::iter::once(String::new()).chain(near.map(|(path, _)| path.clone())).collect()
+    }
+
     pub fn paths(&self) -> Vec<String> {
         self.names.keys().cloned().collect()
     }

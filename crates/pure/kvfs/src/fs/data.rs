@@ -7,8 +7,8 @@
 //! The last block of a file may be written again as the file grows: it then begins with the same bytes, so a cut leaves those that were
 //! synced. After a truncation that is not so ([`super::truncate`]).
 
-use super::Fs;
 use super::live::Live;
+use super::{FULL_JOURNAL, Fs};
 use super::{FileId, InodeId};
 use crate::disk::Disk;
 use crate::error::FsError;
@@ -80,7 +80,8 @@ impl<D: Disk> Fs<D> {
         // What is ahead of need must leave room for others.
         let ahead = if self.space.free_blocks() / 8 > ahead + needed { ahead } else { 0 };
         self.has_free(needed)?;
-        self.take_blocks(inode, needed.max(ahead))
+        self.take_blocks(inode, needed.max(ahead))?;
+        self.keep_blocks(inode, has)
     }
 
     /// So many blocks are free, if records and what files have ahead can make them so.
@@ -94,6 +95,7 @@ impl<D: Disk> Fs<D> {
         if blocks > self.space.free_blocks() { Err(FsError::NoSpace("no block is free")) } else { Ok(()) }
     }
 
+    /// A file takes so many blocks, which are free.
     pub(super) fn take_blocks(&mut self, inode: InodeId, blocks: u64) -> Result<(), FsError> {
         let live = self.live.get_mut(&inode).ok_or(FsError::Closed)?;
         let mut left = blocks;
@@ -104,6 +106,16 @@ impl<D: Disk> Fs<D> {
             live.extents.push(run);
         }
         Ok(())
+    }
+
+    /// The journal will hold where they are, or the file gives them back.
+    fn keep_blocks(&mut self, inode: InodeId, had: u64) -> Result<(), FsError> {
+        if self.has_journal(0) {
+            return Ok(());
+        }
+        let taken = self.live_mut(inode)?.extents.cut(had);
+        taken.into_iter().for_each(|run| self.space.give(run));
+        Err(FULL_JOURNAL)
     }
 
     /// Blocks that files have ahead of their bytes are free again.

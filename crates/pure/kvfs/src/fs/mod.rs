@@ -3,6 +3,7 @@
 //! `sync` what makes both durable.
 
 mod data;
+mod facts;
 mod live;
 mod locks;
 mod names;
@@ -15,7 +16,7 @@ use crate::extent::Extent;
 use crate::inode::InodeId;
 use crate::journal::{HEAD_BYTES, Journal};
 use crate::layout::Layout;
-use crate::op::Op;
+use crate::op::{Op, RUN_BYTES};
 use crate::space::SpaceMap;
 use crate::tree::Tree;
 use live::Live;
@@ -43,6 +44,8 @@ pub struct Space {
     pub free: u64,
 }
 
+/// Why an operation is refused that the journal could not hold.
+const FULL_JOURNAL: FsError = FsError::NoSpace("the journal cannot hold more names and runs of blocks");
 /// Operations wait for a sync until they have so many bytes.
 const PENDING_BYTES_MAX: usize = 64 << 10;
 
@@ -145,28 +148,6 @@ impl<D: Disk> Fs<D> {
         self.disk
     }
 
-    /// Bytes of the device.
-    pub fn space(&self) -> Space {
-        let block_bytes = self.block_bytes();
-        let free = self.space.free_blocks() + self.space.awaiting_blocks();
-        Space { total: self.layout.data().blocks * block_bytes, free: free * block_bytes }
-    }
-
-    /// Where what lies.
-    pub fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    /// The tree as records will say when all is recorded that was done, without what is not synced of files.
-    pub fn tree(&self) -> &Tree {
-        &self.tree
-    }
-
-    /// The checkpoint that records go on from, and how many follow it.
-    pub fn journal_position(&self) -> (u64, u64) {
-        (self.journal.generation(), self.journal.records())
-    }
-
     fn block_bytes(&self) -> u64 {
         u64::from(self.layout.block_bytes)
     }
@@ -188,7 +169,7 @@ impl<D: Disk> Fs<D> {
         let mut bytes = Vec::new();
         op.encode(&mut bytes);
         if !self.has_journal_for(op, bytes.len()) {
-            return Err(FsError::NoSpace("the journal cannot hold more names and runs of blocks"));
+            return Err(FULL_JOURNAL);
         }
         let applied = self.tree.apply(op).map_err(|why| FsError::Damaged(why.to_owned()))?;
         self.pending.extend_from_slice(&bytes);
@@ -199,11 +180,21 @@ impl<D: Disk> Fs<D> {
         if self.pending.len() > PENDING_BYTES_MAX { self.commit() } else { Ok(()) }
     }
 
-    /// Whether an area holds the tree as it will be. What makes it smaller is always let in.
+    /// Whether an area holds the tree as it will be. What makes it smaller is always let in, and so is what a file needs: that was kept
+    /// for it when its blocks were taken.
     fn has_journal_for(&self, op: &Op, bytes: usize) -> bool {
-        let grows = !matches!(op, Op::Remove { .. } | Op::Truncate { .. });
-        let head = (HEAD_BYTES + 2 * self.layout.block_bytes as usize) as u64;
-        !grows || (self.tree.encoded_bytes() + 4 * bytes + 256) as u64 + head <= self.layout.area_bytes()
+        let grows = !matches!(op, Op::Remove { .. } | Op::Truncate { .. } | Op::Set { .. });
+        !grows || self.has_journal(4 * bytes + 256)
+    }
+
+    /// Whether an area holds the tree, so many bytes more, and what files in use will need of it when they are synced.
+    fn has_journal(&self, more: usize) -> bool {
+        let runs = |(inode, live): (&InodeId, &Live)| {
+            self.tree.file(*inode).map_or(0, |file| live.extents.len().saturating_sub(file.extents.len()))
+        };
+        let owed = RUN_BYTES * self.live.iter().map(runs).sum::<usize>();
+        let head = HEAD_BYTES + 2 * self.layout.block_bytes as usize;
+        (self.tree.encoded_bytes() + owed + more + head) as u64 <= self.layout.area_bytes()
     }
 
     /// The blocks of a file that has lost its last name are free when that is recorded, or when it is closed.

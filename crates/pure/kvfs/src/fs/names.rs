@@ -56,8 +56,13 @@ impl<D: Disk> Fs<D> {
         if let Some(inode) = self.tree.lookup(parent, name) {
             self.as_file(inode, path)?;
             let file = self.open_inode(inode);
-            self.truncate(file, 0, time)?;
-            return Ok(file);
+            return match self.truncate(file, 0, time) {
+                Ok(()) => Ok(file),
+                Err(error) => {
+                    self.close(file)?;
+                    Err(error)
+                }
+            };
         }
         let inode = self.tree.next_inode();
         self.perform(&Op::Create { parent, inode, time, name: name.to_owned() })?;

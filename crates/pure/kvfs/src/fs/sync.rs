@@ -42,14 +42,12 @@ impl<D: Disk> Fs<D> {
         Ok(())
     }
 
-    /// All operations are durable when this returns.
+    /// All operations are durable when this returns. What they say of files was flushed before they were done ([`Self::record_file`]).
     pub(super) fn commit(&mut self) -> Result<(), FsError> {
         if self.pending.is_empty() && self.space.awaiting_blocks() == 0 {
             return Ok(());
         }
         if !self.pending.is_empty() {
-            // A record may say of a file what is on the device only in its cache.
-            self.flush_data()?;
             let done = self.record();
             self.or_stop(done)?;
             self.pending.clear();

@@ -2,11 +2,11 @@
 //! Making files shorter or longer. The rest of a block that is cut goes to another one: a cut of power may leave the file as it was.
 
 use super::data::WRITE_BYTES;
-use super::{FileId, Fs, InodeId};
+use super::{FULL_JOURNAL, FileId, Fs, InodeId};
 use crate::disk::Disk;
 use crate::error::FsError;
 use crate::extent::Extent;
-use crate::op::Op;
+use crate::op::{Op, RUN_BYTES};
 
 impl<D: Disk> Fs<D> {
     /// Makes a file shorter, or longer by zeros.
@@ -60,6 +60,9 @@ impl<D: Disk> Fs<D> {
         let moves = blocks > whole && whole < named;
         if moves {
             self.has_free(1)?;
+            if !self.has_journal(RUN_BYTES) {
+                return Err(FULL_JOURNAL);
+            }
         }
         let kept = if moves { whole } else { blocks };
         let live = self.live_mut(inode)?;
