@@ -14,7 +14,7 @@ A file system on a block namespace: the one that `?nsid=N` in the URL names, or 
 with or without a slash. What a command has done is durable when it ends.
 
 Examples:
-  saker create disk.img --size 1GiB --namespace block:1GiB,4096
+  saker create disk.img --size 1GiB --namespace block:512MiB,4096
   saker fs mkfs --device file:disk.img
   saker fs cp notes.txt dev:notes.txt --device file:disk.img
   saker fs ls / --device file:disk.img

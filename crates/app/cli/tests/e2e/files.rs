@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `saker fs`: files on a block namespace.
 
-use crate::e2e::support::{Desk, TINY};
+use crate::e2e::support::{Desk, TINY, repository};
 
 fn desk() -> Desk {
     let desk = Desk::new();
@@ -91,4 +91,20 @@ fn wrong_paths_are_told() {
         let told = desk.disk(arguments).refused(code);
         assert!(told.contains(words) && told.lines().count() == 1, "{told}");
     }
+}
+
+/// The first commands of the page about files, as they stand there.
+#[test]
+fn the_pages_commands_work() {
+    let page = std::fs::read_to_string(repository("docs/files.md")).expect("the page");
+    let block = page.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("its commands");
+    let desk = Desk::new();
+    desk.write("README.md", b"a file\n");
+    for line in block.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(words.first(), Some(&"saker"), "{line}");
+        let out = desk.saker(&words[1..]).good();
+        assert!(!line.contains(" cat ") || out == "a file\n", "{line}: {out}");
+    }
+    assert_eq!(block.lines().count(), 6);
 }
