@@ -112,7 +112,9 @@ fn short_number(value: f64) -> String {
 /// What the smallest values show, from the numbers of their run.
 fn finding(section: &[&TimedRun]) -> String {
     let run = section[0];
-    let [host, disk, .., saker] = run.systems.as_slice() else { return String::new() };
+    let [host, .., saker] = run.systems.as_slice() else { return String::new() };
+    // Hybrids stand between both.
+    let Some(disk) = run.systems.iter().find(|system| system.name == "DiskKV") else { return String::new() };
     let (Some(host_rate), Some(disk_rate), Some(saker_rate)) =
         (rate(host, "put"), rate(disk, "put"), rate(saker, "put"))
     else {
@@ -241,6 +243,16 @@ mod tests {
         }
         assert!(text.contains("the device has 0.34 of the host's rate; SAKER x64 has 1.52."), "{text}");
         assert!(text.contains("--verbose") && !text.contains("Too few"), "{text}");
+    }
+
+    #[test]
+    fn the_devices_rate_is_that_of_its_own_column_beside_hybrids() {
+        let mut report = report(100_000);
+        for run in &mut report.runs {
+            run.systems.insert(1, system("Hybrid eager", 90_000_000.0, 1.0, 0.003));
+        }
+        let text = text(&report);
+        assert!(text.contains("the device has 0.34 of the host's rate; SAKER x64 has 1.52."), "{text}");
     }
 
     #[test]
