@@ -13,7 +13,9 @@ AT="-t tcp -a 10.0.2.2 -s $PORT $HOST"
 
 fail() {
     dmesg | tail -30
-    cat /tmp/error 2> /dev/null
+    for controller in /sys/class/nvme/nvme*; do echo "${controller##*/} is $(cat "$controller/state")"; done
+    ps | grep -v '\[' | tail -20
+    for mark in error again pairs.rounds blocks.rounds; do echo "$mark: $(cat /tmp/$mark 2> /dev/null)"; done
     echo "interop: FAILED $*"
     poweroff -f
 }

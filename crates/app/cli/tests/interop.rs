@@ -85,8 +85,9 @@ fn run(script: &str, arguments: &[&str], is_required: bool) -> Verdict {
         Ok(output) => output,
         Err(error) => return Verdict::Failed(format!("interop/{script}: {error}")),
     };
+    // Lines of the target's log first: who reads only the end of a long output finds the verdict there.
     let said =
-        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        format!("{}{}", String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
     match output.status.code() {
         Some(0) if said.contains(": passed") => Verdict::Passed,
         Some(SKIPPED) if !is_required => Verdict::Ignored(said.lines().last().unwrap_or_default().to_owned()),

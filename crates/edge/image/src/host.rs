@@ -107,23 +107,36 @@ pub(super) fn write_zeros(file: &File, at: u64, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// The next range at or after `from` and before `end` that is not a hole. A file system that does not know
+/// The next range at or after `from` and before `end` that is not a hole; it is not empty. A file system that does not know
 /// holes has one range.
 pub(super) fn next_extent(file: &File, from: u64, end: u64) -> io::Result<Option<(u64, u64)>> {
-    if from >= end {
-        return Ok(None);
+    extent(from, end, &mut |at| rustix::fs::seek(file, at))
+}
+
+/// Two calls find a range, and a device at work may give its bytes back between them: then the hole begins where there was data
+/// a moment ago, and one looks again.
+fn extent(
+    mut from: u64,
+    end: u64,
+    seek: &mut dyn FnMut(SeekFrom) -> Result<u64, Errno>,
+) -> io::Result<Option<(u64, u64)>> {
+    while from < end {
+        let start = match seek(SeekFrom::Data(from)) {
+            Ok(start) => start,
+            Err(Errno::NXIO) => return Ok(None),
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(Some((from, end))),
+            Err(errno) => return Err(errno.into()),
+        };
+        if start >= end {
+            return Ok(None);
+        }
+        let stop = seek(SeekFrom::Hole(start)).unwrap_or(end).min(end);
+        if stop > start {
+            return Ok(Some((start, stop)));
+        }
+        from = start;
     }
-    let start = match rustix::fs::seek(file, SeekFrom::Data(from)) {
-        Ok(start) => start,
-        Err(Errno::NXIO) => return Ok(None),
-        Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(Some((from, end))),
-        Err(errno) => return Err(errno.into()),
-    };
-    if start >= end {
-        return Ok(None);
-    }
-    let stop = rustix::fs::seek(file, SeekFrom::Hole(start)).unwrap_or(end);
-    Ok(Some((start, stop.min(end))))
+    Ok(None)
 }
 
 /// Asks the kernel to read a range from the disk next time, where it may: what is mapped stays.
@@ -136,4 +149,35 @@ pub(super) fn uncache(file: &File, at: u64, bytes: u64) {
 pub(super) fn sync_parent(path: &Path) -> io::Result<()> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     sync_all(&File::open(parent)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers of `seek`, one call after the other.
+    fn found(answers: &[Result<u64, Errno>]) -> Option<(u64, u64)> {
+        let mut answers = answers.iter();
+        let next = &mut |_| *answers.next().expect("no further call");
+        let found = extent(100, 1000, next).expect("no failure");
+        assert!(answers.next().is_none(), "every call is made");
+        found
+    }
+
+    #[test]
+    fn a_range_ends_at_a_hole_or_at_the_end() {
+        assert_eq!(found(&[Ok(200), Ok(300)]), Some((200, 300)));
+        assert_eq!(found(&[Ok(200), Ok(5000)]), Some((200, 1000)));
+        assert_eq!(found(&[Ok(200), Err(Errno::NXIO)]), Some((200, 1000)));
+        assert_eq!(found(&[Ok(1000)]), None);
+        assert_eq!(found(&[Err(Errno::NXIO)]), None);
+        assert_eq!(found(&[Err(Errno::INVAL)]), Some((100, 1000)));
+    }
+
+    #[test]
+    fn data_given_back_between_two_calls_is_no_range() {
+        assert_eq!(found(&[Ok(100), Ok(100), Ok(400), Ok(500)]), Some((400, 500)));
+        assert_eq!(found(&[Ok(100), Ok(100), Err(Errno::NXIO)]), None);
+        assert_eq!(found(&[Ok(999), Ok(999), Ok(1000)]), None);
+    }
 }
