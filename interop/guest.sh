@@ -119,9 +119,14 @@ relays_of() {
     done
 }
 
-# relay_signal SIGNAL PORT: kills or freezes one way.
+# relay_signal SIGNAL PORT: kills or freezes one way. Who is killed holds its port until it has run once more, so one waits for that.
 relay_signal() {
-    for id in $(relays_of "$2"); do kill "-$1" "$id" 2> /dev/null; done
+    relays=$(relays_of "$2")
+    for id in $relays; do kill "-$1" "$id" 2> /dev/null; done
+    [ "$1" = KILL ] || return 0
+    for id in $relays; do
+        while ls "/proc/$id/fd" 2> /dev/null | grep -q .; do sleep 0.05; done
+    done
 }
 
 # The controllers of NQN in a state, such as live.
