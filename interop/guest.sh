@@ -108,6 +108,12 @@ survive() {
 relay_on() {
     nc -ll -p "$1" -e /bin/nc 10.0.2.2 "$2" &
     eval "RELAY_$1=$!"
+    tries=0
+    # Its line in the tables of sockets, in state 0A: it listens.
+    until cat /proc/net/tcp* | grep -q "$(printf ':%04X 0*:0000 0A' "$1")"; do
+        tries=$((tries + 1)); [ $tries -gt 600 ] && fail "the relay of $1 does not listen"
+        sleep 0.1
+    done
 }
 
 # The relays of one way: the one that listens, then one for each connection, which are its children.
