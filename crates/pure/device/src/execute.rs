@@ -23,10 +23,17 @@ use saker_engine::{Context, KvError};
 use saker_flash::NamespaceSegments;
 use saker_link::{DmaSpace, PAGE_BYTES, Sqe, Traffic};
 use saker_nvme::nvm::NvmCommand;
+use saker_nvme::sqe::Psdt;
 use saker_nvme::vendor_specific::InlineRetrieve;
 use saker_nvme::{Key, KvCommand, PointerRule, Status};
 use saker_profile::TimedOp;
 use saker_sim::{Meter, Unit};
+
+/// Whether a Flush is well formed, of whatever command set: it moves no data, so there is nothing else to decode.
+pub(crate) fn check_flush(sqe: &Sqe, rule: PointerRule) -> Result<(), Status> {
+    sqe.check_flags(rule)?;
+    if sqe.psdt() == Psdt::SglMetadataSgl { Err(Status::INVALID_FIELD) } else { Ok(()) }
+}
 
 /// A decoded command and where its data is.
 #[derive(Clone, Debug)]
@@ -267,10 +274,7 @@ impl Request {
             (Self::Iterator(iterator), Store::Kv(store)) => {
                 iterator.execute(store, &mut namespace.iterators, reach, m, w)
             }
-            (_, Store::Erasing(_, None)) => Outcome::Done(Reply::status(Status::FORMAT_IN_PROGRESS)),
-            (_, Store::Erasing(_, Some(_))) => Outcome::Done(Reply::status(Status::INTERNAL_ERROR)),
-            (_, Store::Damaged(_)) => Outcome::Done(Reply::status(Status::UNRECOVERED_ERROR)),
-            _ => Outcome::Done(Reply::status(Status::NAMESPACE_NOT_READY)),
+            (_, store) => Outcome::Done(Reply::status(store.refusal())),
         }
     }
 }

@@ -6,7 +6,7 @@ mod small;
 
 use crate::config::DeviceConfig;
 use crate::device::{Attachment, Device, FLUSH};
-use crate::execute::{Outcome, Reach, Reply, Request, kv_status};
+use crate::execute::{Outcome, Reach, Reply, Request, check_flush, kv_status};
 use crate::namespace::Namespace;
 use crate::vendor;
 use saker_engine::{Background, Job, Progress};
@@ -188,6 +188,9 @@ impl Device<Untimed> {
 
     #[inline]
     fn execute(&mut self, n: usize, sqe: &Sqe) -> Reply {
+        if sqe.opcode == FLUSH {
+            return self.flush(n, sqe);
+        }
         let kind = &self.namespaces[n].config.kind;
         let mut request = match Request::decode(sqe, kind, &self.host.space, self.pointer_rule()) {
             Ok(request) => request,
@@ -196,10 +199,7 @@ impl Device<Untimed> {
         request.count_in(sqe, &mut self.stats.traffic);
         let reply = self.run(n, &mut request);
         self.count_out(&request, sqe, reply.bytes_out);
-        // A Flush moves no data.
-        if sqe.opcode != FLUSH {
-            request.count_work(&reply, &mut self.stats.work);
-        }
+        request.count_work(&reply, &mut self.stats.work);
         reply
     }
 
@@ -345,6 +345,21 @@ impl Device<Untimed> {
         let did = matches!(step, Step::Done(Background::Worked));
         // Slots that wait for a sync are room too.
         self.settle() || settled || did || self.flash.cool()
+    }
+
+    /// A Flush moves no data and names no key: what a [`Request`] holds beside it would be made and dropped for nothing.
+    fn flush(&mut self, n: usize, sqe: &Sqe) -> Reply {
+        if let Err(status) = check_flush(sqe, self.pointer_rule()) {
+            return failed(status);
+        }
+        let owner = self.namespaces[n].owner();
+        let tag = self.namespaces[n].flush(&mut self.flash.view(owner, Class::Foreground));
+        self.after_command(n);
+        let reply = match tag {
+            Some(_) => self.finish_flush(n, Reply { flush: tag, ..failed(Status::SUCCESS) }),
+            None => failed(self.namespaces[n].store.refusal()),
+        };
+        if reply.status.is_success() { reply } else { failed(self.truthful(reply.status)) }
     }
 
     /// A Flush has completed its programs (they are done at submission); what is left is the sync.

@@ -15,6 +15,7 @@ use saker_flash::page_map::{PageMap, PageMapConfig};
 use saker_flash::{Cells, Flash, NamespaceSegments};
 use saker_log::recover::{self, Damage};
 use saker_long_keys::NarrowDigest;
+use saker_nvme::Status;
 use saker_segment_store::{CellError, Completion, SegmentStore, Step, Tag};
 use saker_sim::{Class, Meter};
 
@@ -34,6 +35,18 @@ pub enum Store {
     /// It is being erased, with what it was before. `Some`: that has failed, and nothing can be read or written before it
     /// succeeds.
     Erasing(Box<Store>, Option<CellError>),
+}
+
+impl Store {
+    /// Why it executes no command of a command set: it is not there yet, or not any more.
+    pub(crate) const fn refusal(&self) -> Status {
+        match self {
+            Self::Erasing(_, None) => Status::FORMAT_IN_PROGRESS,
+            Self::Erasing(_, Some(_)) => Status::INTERNAL_ERROR,
+            Self::Damaged(_) => Status::UNRECOVERED_ERROR,
+            _ => Status::NAMESPACE_NOT_READY,
+        }
+    }
 }
 
 /// A namespace of a running device.
