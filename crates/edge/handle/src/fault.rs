@@ -123,6 +123,7 @@ const fn of_kv(error: KvError) -> Class {
         KvError::IteratorLost => Class::IteratorLost,
         KvError::Unreachable => Class::Unreachable,
         KvError::Denied => Class::Denied,
+        KvError::ManyIterators => Class::ManyScans,
     }
 }
 

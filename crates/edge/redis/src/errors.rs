@@ -35,6 +35,7 @@ const fn code(error: &HostError) -> Option<&'static str> {
         KvError::WriteProtected | KvError::Reserved => Some("READONLY"),
         KvError::WriteFault | KvError::NotReady => Some("MISCONF"),
         KvError::Formatting => Some("LOADING"),
+        KvError::ManyIterators => Some("TRYAGAIN"),
         KvError::Unreachable | KvError::OutcomeUnknown | KvError::IteratorLost => Some("MASTERDOWN"),
         _ => None,
     }
@@ -72,6 +73,7 @@ mod tests {
             (KvError::NotReady, "-MISCONF "),
             (KvError::Formatting, "-LOADING "),
             (KvError::Unreachable, "-MASTERDOWN "),
+            (KvError::ManyIterators, "-TRYAGAIN "),
             (KvError::Damaged, "-ERR "),
         ];
         for (error, word) in words {

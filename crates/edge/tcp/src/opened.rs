@@ -13,15 +13,14 @@ use saker_host::{ConnectOptions, Connection, KvQueue, Port};
 use saker_nvme::vendor_specific::{Capabilities, Methods};
 
 use crate::config::Served;
+use crate::engine::iterators_max;
 use crate::error::ServeError;
 use crate::local::{Clocked, Local, Shared};
 use crate::redis::{self, Redis, RedisQueue};
+use crate::server::CONTROLLERS_MAX;
 
 /// Commands that the device has at once; more wait in the subsystem's thread.
 const DEPTH: u16 = 1024;
-
-/// Iterators of all hosts in a namespace. Each connection has as many as a queue of a device.
-const ITERATORS_MAX: usize = 1024;
 
 /// A device that is open, on its way to the thread of its subsystem.
 #[derive(Debug)]
@@ -49,7 +48,7 @@ impl Opened {
         let port =
             Port { space: host.space, registers: host.registers, doorbells: host.doorbells, bar: host.bar };
         let mut clocked = Clocked::new(device);
-        clocked.allow_iterators(ITERATORS_MAX);
+        clocked.allow_iterators(iterators_max(CONTROLLERS_MAX));
         let io_queues = if has_redis { 2 } else { 1 };
         let options = ConnectOptions { io_queues, ..ConnectOptions::default() };
         let mut connection = Connection::connect(port, &mut clocked, options).map_err(Error::from)?;

@@ -38,7 +38,7 @@ use crate::strangers::{Permits, Strangers};
 /// Discovery controllers at most: each host needs one for a moment.
 const DISCOVERY_CONTROLLERS_MAX: usize = 256;
 /// I/O controllers of a subsystem at most.
-const CONTROLLERS_MAX: usize = 256;
+pub(crate) const CONTROLLERS_MAX: usize = 256;
 /// After a failure to accept, such as of too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How often it is looked whether hosts stand still while others wait for memory.

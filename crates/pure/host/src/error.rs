@@ -162,6 +162,11 @@ pub enum KvError {
     /// SCT 3, 71h, made at the host for a command of an iterator: only reads are lost.
     #[error("the connection was lost, and the iterator with it")]
     IteratorLost,
+    /// 81h to a command that opens an iterator: it takes no room, but the device has as many as it allows this host.
+    #[error(
+        "the device has as many iterators open as it allows, which are 16 a queue: end one, then try again"
+    )]
+    ManyIterators,
     /// SCT 3, 70h, made at the host: there is no connection; the command was not executed, or only read.
     #[error("the device cannot be reached")]
     Unreachable,
@@ -190,7 +195,11 @@ impl KvError {
     /// The status it stands for.
     #[must_use]
     pub fn status(self) -> Status {
-        let in_table = if self == Self::IteratorLost { Self::OutcomeUnknown } else { self };
+        let in_table = match self {
+            Self::IteratorLost => Self::OutcomeUnknown,
+            Self::ManyIterators => Self::Full,
+            other => other,
+        };
         let known = MEANINGS.iter().find(|(_, error)| *error == in_table);
         known.map_or(Status::INTERNAL_ERROR, |(status, _)| *status)
     }
@@ -309,6 +318,14 @@ impl From<ListError> for HostError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_iterator_too_many_is_not_a_full_device() {
+        let status = Status::CAPACITY_EXCEEDED;
+        assert_eq!(check(status), Err(HostError::Kv(KvError::Full)));
+        assert_eq!(crate::client::check_iterator(status), Err(HostError::Kv(KvError::ManyIterators)));
+        assert!(KvError::ManyIterators.status().is(status) && KvError::Full.status().is(status));
+    }
 
     #[test]
     fn every_kv_status_has_its_meaning_whatever_dnr_says() {

@@ -214,7 +214,7 @@ fn sixteen_on(engine: EngineKind) {
     let (_connection, mut client) = open(engine);
     let open = |client: &mut KvClient<_>| client.open_iterator(&KeyRange::default(), false, None);
     let mut iterators: Vec<_> = (0..16).map(|_| open(&mut client).expect("opens").expect("has")).collect();
-    assert_eq!(open(&mut client).err(), Some(HostError::Kv(KvError::Full)));
+    assert_eq!(open(&mut client).err(), Some(HostError::Kv(KvError::ManyIterators)));
     client.close_iterator(iterators.pop().expect("sixteen")).expect("closes");
     iterators.push(open(&mut client).expect("opens").expect("has"));
     // Writes of more than an eighth of the capacity: who has not been used since has timed out.

@@ -138,6 +138,7 @@ fn image_advice(error: &ImageError) -> &'static str {
 fn host_advice(error: &HostError) -> &'static str {
     match error {
         HostError::Kv(KvError::Full) => "delete keys, or make a larger device",
+        HostError::Kv(KvError::ManyIterators) => "end a scan of this host's, then try again",
         HostError::Kv(KvError::Damaged) => "run `saker check` on the image",
         HostError::Kv(KvError::NotFound) => "see the keys with `saker list`",
         HostError::Kv(KvError::WriteProtected) => {

@@ -82,7 +82,7 @@ impl Kv {
     /// Begins a scan that goes on when [`Kv::scan_next`] is called, with any other calls in between.
     ///
     /// # Errors
-    /// [`HostError`]; [`KvError::Full`](crate::KvError::Full) with 16 iterators open already.
+    /// [`HostError`]; [`KvError::ManyIterators`](crate::KvError::ManyIterators) with 16 iterators open already.
     ///
     /// ```
     /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny&engine=lsm")?;

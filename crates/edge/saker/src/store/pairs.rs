@@ -143,10 +143,9 @@ impl Pairs {
     }
 }
 
-/// A scan takes no room: what a device has no room for is another iterator.
 fn told(error: StoreError) -> StoreError {
     match error {
-        StoreError::Host(HostError::Kv(KvError::Full)) => StoreError::ManyScans,
+        StoreError::Host(HostError::Kv(KvError::ManyIterators)) => StoreError::ManyScans,
         other => other,
     }
 }

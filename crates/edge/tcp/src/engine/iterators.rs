@@ -6,26 +6,42 @@ use std::collections::BTreeMap;
 
 use saker_nvme::vendor_specific::{IteratorCommand, is_iterator, opcode};
 use saker_nvme::{Sqe, Status};
-use saker_target::ConnectionId;
+use saker_target::{ConnectionId, HostId, IoCommand};
 
-use super::{Engine, Flight, IoCommand, Purpose};
+use super::{Engine, Flight, Purpose};
 
 /// Most of a connection in a namespace, as a queue of a device has them; as many again beside others.
 const PER_CONNECTION_MAX: usize = 16;
+/// What each host has in a namespace whatever others do: one connection's.
+const PER_HOST: usize = PER_CONNECTION_MAX;
+/// What hosts may have beyond that, all together: each takes half of what the others have left at most.
+const COMMON: usize = 1024;
+
+/// What a device has to allow the target in a namespace for all this, with what is opened beside others.
+pub(crate) const fn iterators_max(hosts_max: usize) -> usize {
+    2 * (hosts_max * PER_HOST + COMMON)
+}
 
 /// An open iterator: its namespace and its number.
 type Iterator = (u32, u32);
 
 /// Iterators of a connection.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Mine {
+    host: HostId,
     /// Those that it has opened. The device may have ended some.
     open: Vec<Iterator>,
+    /// Those that it has asked to end.
+    ending: Vec<Iterator>,
     /// Namespaces in which the device is about to open one.
     opening: Vec<u32>,
 }
 
 impl Mine {
+    const fn of(host: HostId) -> Self {
+        Self { host, open: Vec::new(), ending: Vec::new(), opening: Vec::new() }
+    }
+
     fn has(&self, nsid: u32) -> usize {
         let opening = self.opening.iter().filter(|at| **at == nsid).count();
         opening + self.open.iter().filter(|(at, _)| *at == nsid).count()
@@ -37,10 +53,10 @@ impl Mine {
 pub(super) struct Iterators(BTreeMap<ConnectionId, Mine>);
 
 impl Iterators {
-    /// A connection has a command for an iterator. `is_open` knows which ones the device has.
+    /// A connection of a host has a command for an iterator. `is_open` knows which ones the device has.
     fn admit(
         &mut self,
-        id: ConnectionId,
+        (host, id): (HostId, ConnectionId),
         sqe: &Sqe,
         is_open: impl Fn(&Iterator) -> bool,
     ) -> Result<(), Status> {
@@ -51,34 +67,91 @@ impl Iterators {
             IteratorCommand::Open { beside, .. } => beside,
             IteratorCommand::Next { iterator, .. } | IteratorCommand::Close { iterator } => Some(iterator),
         };
-        let mine = self.0.entry(id).or_default();
+        let mine = self.0.entry(id).or_insert_with(|| Mine::of(host));
         // Others' iterators do not exist for it.
         if asked.is_some_and(|number| !mine.open.contains(&(nsid, number))) {
             return Err(Status::KEY_DOES_NOT_EXIST);
         }
-        let IteratorCommand::Open { beside, .. } = command else { return Ok(()) };
-        let most = PER_CONNECTION_MAX * if beside.is_some() { 2 } else { 1 };
-        if mine.has(nsid) >= most {
-            mine.open.retain(is_open);
+        match command {
+            IteratorCommand::Open { beside, .. } => {
+                self.open(id, nsid, if beside.is_some() { 2 } else { 1 }, is_open)
+            }
+            IteratorCommand::Close { iterator } => {
+                mine.open.retain(|open| *open != (nsid, iterator));
+                mine.ending.push((nsid, iterator));
+                Ok(())
+            }
+            IteratorCommand::Next { .. } => Ok(()),
         }
-        if mine.has(nsid) >= most {
+    }
+
+    /// Notes that the device is about to open one. Those beside others have `times` as many places.
+    fn open(
+        &mut self,
+        id: ConnectionId,
+        nsid: u32,
+        times: usize,
+        is_open: impl Fn(&Iterator) -> bool,
+    ) -> Result<(), Status> {
+        if !self.has_place(id, nsid, times) {
+            // The device has ended some by itself, perhaps.
+            let host = self.0.get(&id).map(|mine| mine.host);
+            let of_host = self.0.values_mut().filter(|mine| Some(mine.host) == host);
+            of_host.for_each(|mine| mine.open.retain(&is_open));
+        }
+        if !self.has_place(id, nsid, times) {
             return Err(Status::CAPACITY_EXCEEDED);
         }
-        mine.opening.push(nsid);
+        if let Some(mine) = self.0.get_mut(&id) {
+            mine.opening.push(nsid);
+        }
         Ok(())
+    }
+
+    fn has_place(&self, id: ConnectionId, nsid: u32, times: usize) -> bool {
+        let Some(mine) = self.0.get(&id) else { return false };
+        mine.has(nsid) < times * PER_CONNECTION_MAX
+            && self.of_host(mine.host, nsid) < times * self.share(mine.host, nsid)
+    }
+
+    fn of_host(&self, host: HostId, nsid: u32) -> usize {
+        self.0.values().filter(|mine| mine.host == host).map(|mine| mine.has(nsid)).sum()
+    }
+
+    /// What a host may have.
+    fn share(&self, host: HostId, nsid: u32) -> usize {
+        let mut others: BTreeMap<HostId, usize> = BTreeMap::new();
+        for mine in self.0.values().filter(|mine| mine.host != host) {
+            *others.entry(mine.host).or_default() += mine.has(nsid);
+        }
+        let taken: usize = others.values().map(|has| has.saturating_sub(PER_HOST)).sum();
+        PER_HOST + COMMON.saturating_sub(taken) / 2
     }
 
     /// The device has opened one, or refused to.
     fn opened(&mut self, id: ConnectionId, nsid: u32, number: Option<u32>) {
-        let mine = self.0.entry(id).or_default();
+        let Some(mine) = self.0.get_mut(&id) else { return };
         if let Some(at) = mine.opening.iter().position(|opening| *opening == nsid) {
             mine.opening.swap_remove(at);
         }
         mine.open.extend(number.map(|number| (nsid, number)));
     }
 
+    /// The device has ended the one that was to be ended first: it carries out what a connection asks of iterators in order.
+    /// If it could not, that one goes on.
+    fn ended(&mut self, id: ConnectionId, nsid: u32, status: Status) {
+        let Some(mine) = self.0.get_mut(&id) else { return };
+        if let Some(at) = mine.ending.iter().position(|(at, _)| *at == nsid) {
+            let iterator = mine.ending.remove(at);
+            let is_gone = status.is_success() || status.is(Status::KEY_DOES_NOT_EXIST);
+            mine.open.extend((!is_gone).then_some(iterator));
+        }
+    }
+
+    /// What a connection leaves behind: also what was to be ended, since that may not have come to the device.
     fn take(&mut self, id: ConnectionId) -> Vec<Iterator> {
-        self.0.remove(&id).map(|mine| mine.open).unwrap_or_default()
+        let Some(mine) = self.0.remove(&id) else { return Vec::new() };
+        [mine.open, mine.ending].concat()
     }
 }
 
@@ -89,14 +162,17 @@ impl Engine {
         if !is_iterator(sqe.opcode) {
             return Ok(());
         }
-        let Some(local) = &self.local else { return Ok(()) };
+        let (Some(local), Some(peer)) = (&self.local, self.peers.get(&id)) else { return Ok(()) };
         let is_open = |(nsid, number): &Iterator| local.shared().clocked.has_iterator(*nsid, *number);
-        self.iterators.admit(id, sqe, is_open)
+        self.iterators.admit((peer.host, id), sqe, is_open)
     }
 
     /// A command has ended: if it opened an iterator, its connection has that, or nobody if it is gone by now.
     pub(super) fn note_iterator(&mut self, flight: &Flight, status: Status, result: u64) {
         let (code, nsid, _) = flight.entry;
+        if code == opcode::ITERATOR_CLOSE && flight.purpose == Purpose::Io {
+            return self.iterators.ended(flight.connection, nsid, status);
+        }
         if code != opcode::ITERATOR_OPEN {
             return;
         }

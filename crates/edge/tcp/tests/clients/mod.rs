@@ -5,6 +5,7 @@
 mod full;
 mod gone;
 mod joined;
+mod many;
 mod slow;
 
 use std::future::Future;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Iterators of several hosts at one device: each has its own, and as many as at a device of its own.
 
+use std::time::Duration;
+
 use saker::{EngineKind, ImagePlan, KeyRange, Kv, ScanOptions, ScanOrder, Store, StoreError};
 use saker_nvme::vendor_specific::{IteratorCommand, IteratorRange};
 use saker_nvme::{Sqe, Status};
@@ -131,5 +133,69 @@ fn those_under_way_are_counted() {
         assert_eq!(statuses.iter().filter(|status| status.is_success()).count(), 16);
         let refused = |status: &&Status| status.is(Status::CAPACITY_EXCEEDED);
         assert_eq!(statuses.iter().filter(refused).count(), 24);
+    });
+}
+
+fn named(n: usize) -> String {
+    format!("nqn.2026-11.dev.saker:host{n}")
+}
+
+/// Opens as many as a host is given, over as many connections.
+fn take_all(server: &Server, name: &str, connections: u16) -> (usize, Vec<RawQueue>) {
+    let range = IteratorRange::new(b"", b"", b"").expect("a range");
+    let (at, nqn) = (server.addresses()[0], &server.names()[0]);
+    let (admin, cntlid) = RawQueue::admin_as(name, at, nqn);
+    let (mut held, mut open) = (vec![admin], 0);
+    for qid in 1..=connections {
+        let (mut queue, _) = RawQueue::connect_as(name, at, nqn, cntlid, (qid, 32)).expect("connected");
+        for cid in 0..20 {
+            let sqe = IteratorCommand::Open { keys_only: false, beside: None }.encode(1).with_cid(cid);
+            let answer = queue.execute(sqe, Data::Send(range.as_bytes().to_vec()));
+            open += usize::from(answer.cqe.status().is_success());
+        }
+        held.push(queue);
+    }
+    (open, held)
+}
+
+/// Hosts that take what they can, over as many connections as they like, leave each other one sixteen: the first ones take halves of
+/// what is left of what all share.
+#[test]
+fn crowds_leave_each_host_its_sixteen() {
+    targets(|server| {
+        let (first, crowd) = take_all(server, &named(1), 64);
+        assert_eq!(first, 16 + 1024 / 2);
+        let (second, others) = take_all(server, &named(2), 40);
+        assert_eq!(second, 16 + 512 / 2);
+        for n in 3..12 {
+            let host = host(server, n);
+            host.put("short", "1").expect("stored");
+            host.put("a key of more than sixteen bytes", "2").expect("stored");
+            let scans: Vec<_> = (0..16).map(|_| host.iter().expect("there is room")).collect();
+            assert!(scans.into_iter().all(|scan| scan.count() == 2), "{n}");
+        }
+        // What a host has ended, or left, is there for others again.
+        drop(crowd);
+        let is_given_back = (0..200).any(|_| {
+            // Connections take a moment to end.
+            std::thread::sleep(Duration::from_millis(20));
+            take_all(server, &named(1), 40).0 == 16 + (1024 - 256) / 2
+        });
+        assert!(is_given_back, "connections that are closed give back what they had");
+        drop(others);
+    });
+}
+
+/// One that opens and ends again and again has nothing in the end, and takes nothing from others.
+#[test]
+fn what_was_ended_is_not_counted() {
+    targets(|server| {
+        let hosts: Vec<_> = (0..3).map(|n| host(server, n)).collect();
+        hosts[0].put("key", "value").expect("stored");
+        for _ in 0..100 {
+            assert!(hosts.iter().all(|host| host.iter().expect("there is room").count() == 1));
+        }
+        let (taken, _held) = take_all(server, &named(9), 40);
+        assert_eq!(taken, 16 + 1024 / 2);
     });
 }

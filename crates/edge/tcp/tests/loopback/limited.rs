@@ -5,12 +5,18 @@
 use std::collections::BTreeMap;
 
 use saker::{
-    EngineKind, ImagePlan, KeyRange, Kv, KvCache, RetentionOptions, ScanOptions, Transaction, WriteBatch,
+    BackupOptions, EngineKind, ImagePlan, KeyRange, Kv, KvCache, RestoreOptions, RetentionOptions,
+    ScanOptions, Transaction, WriteBatch, back_up, restore_kv, scrub,
 };
+use saker_nvme::Key;
+use saker_nvme::vendor_specific::{IteratorCommand, IteratorRange};
+use saker_nvme_tcp::initiator::Data;
 use saker_sim::{Rng, Seed};
 use saker_tcp::{HostRules, NamespaceLimits, RedisConfig, Server, ServerConfig};
 use saker_testing::{seeds, tier};
+use zerocopy::IntoBytes;
 
+use crate::loopback::raw::RawQueue;
 use crate::loopback::support::{config, url};
 use crate::redis::client::{Redis, Reply, ok};
 
@@ -191,6 +197,104 @@ fn a_format_passes_what_waits() {
             drop((slow, free));
             server.stop().expect("stopped");
         }
+    }
+}
+
+/// Asks until something holds: what a host leaves behind is ended in its turn.
+fn holds_in_the_end(mut asked: impl FnMut() -> bool) -> bool {
+    (0..500).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        asked()
+    })
+}
+
+/// Iterators of a host that goes while its commands for them wait for its rate, the ones that end them, too: none stays open.
+#[test]
+fn iterators_end_although_their_host_was_over_its_rate() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let range = IteratorRange::new(b"", b"", b"").expect("a range");
+    let ask = |command: IteratorCommand| command.encode(1);
+    for engine in [EngineKind::LSM, EngineKind::TREE] {
+        for device in devices(engine, folder.path()) {
+            let server = limited(&device);
+            let mut free = host(&server, FREE);
+            free.put(b"key", b"value").expect("stored");
+            for _ in 0..2 {
+                let (at, nqn) = (server.addresses()[0], &server.names()[0]);
+                let (admin, cntlid) = RawQueue::admin_as(SLOW, at, nqn);
+                let (mut queue, _) =
+                    RawQueue::connect_as(SLOW, at, nqn, cntlid, (1, 256)).expect("connected");
+                let numbers: Vec<u32> = (0..16)
+                    .map(|_| {
+                        let open = ask(IteratorCommand::Open { keys_only: false, beside: None });
+                        let answer = queue.execute(open, Data::Send(range.as_bytes().to_vec()));
+                        assert!(answer.cqe.status().is_success(), "{device}");
+                        answer.cqe.result_dw0()
+                    })
+                    .collect();
+                assert_eq!(number(&mut free, "num_snapshots"), 16, "{device}");
+                // 400 a second, of which 40 may go at once: these wait, and what ends half of the iterators is behind them.
+                for cid in 0..200_u16 {
+                    let iterator = numbers[usize::from(cid) % 16];
+                    let next = IteratorCommand::Next {
+                        iterator,
+                        buffer_bytes: 4096,
+                        pairs_max: 1,
+                        backwards: false,
+                        seek: Some(Key::new(b"k").expect("a key")),
+                    };
+                    assert!(queue.protocol.submit(ask(next).with_cid(cid), Data::Receive(4096), 8192));
+                }
+                for (cid, iterator) in (200..).zip(&numbers[..8]) {
+                    let close = ask(IteratorCommand::Close { iterator: *iterator }).with_cid(cid);
+                    assert!(queue.protocol.submit(close, Data::None, 8192));
+                }
+                queue.send();
+                drop((queue, admin));
+                let is_over = holds_in_the_end(|| number(&mut free, "num_snapshots") == 0);
+                assert!(is_over, "{device}: iterators of a host that has gone");
+            }
+            drop(free);
+            server.stop().expect("stopped");
+        }
+    }
+}
+
+/// More than may be read at once.
+const PAIRS: u32 = 60;
+
+/// A host at its rate scrubs and backs up what another one writes: both get through, and what the backup has is of one moment or sound.
+#[test]
+fn a_scrub_and_a_backup_within_limits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for engine in EngineKind::ALL {
+        for device in devices(*engine, folder.path()) {
+            let server = limited(&device);
+            let (place, file) = (url(&server, &format!("hostnqn={SLOW}")), folder.path().join("backup"));
+            let mut free = host(&server, FREE);
+            (0..PAIRS).for_each(|n| free.put(&n.to_le_bytes(), &[1; 500]).expect("stored"));
+            std::thread::scope(|scope| {
+                let slow = scope.spawn(|| {
+                    let found = scrub(&place, None, &mut |_| true).expect("reads");
+                    assert!(found.sound >= u64::from(PAIRS) && found.damaged == 0, "{device}");
+                    let each = BackupOptions { each: true, ..BackupOptions::default() };
+                    back_up(&place, &file, &each, &mut |_| {}).expect("a backup");
+                });
+                (0..4 * PAIRS).for_each(|n| free.put(&(n % PAIRS).to_le_bytes(), &[2; 500]).expect("stored"));
+                slow.join().expect("no panic");
+            });
+            let mut again = Kv::open("mem:?size=64MiB&profile=tiny").expect("opens");
+            let options = RestoreOptions::default();
+            restore_kv(std::slice::from_ref(&file), &mut again, &options, &mut |_| {}).expect("restored");
+            for n in 0..PAIRS {
+                let value = again.get(&n.to_le_bytes()).expect("read").expect("it is there");
+                assert!(value == [1; 500] || value == [2; 500], "{device}: {n}");
+            }
+            std::fs::remove_file(&file).expect("removed");
+            drop(free);
+            server.stop().expect("stopped");
+        }
+        std::fs::remove_file(folder.path().join(engine.name())).expect("removed");
     }
 }
 

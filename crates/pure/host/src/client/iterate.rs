@@ -133,7 +133,7 @@ impl<T: Driver> KvClient<T> {
     /// waited for. `None`: the device has none for this namespace.
     ///
     /// # Errors
-    /// [`HostError`]; [`Full`](crate::KvError::Full) with 16 open already.
+    /// [`HostError`]; [`ManyIterators`](KvError::ManyIterators) with 16 open already.
     pub fn open_iterator(
         &mut self,
         range: &KeyRange<'_>,
@@ -228,6 +228,7 @@ impl<T: Driver> KvClient<T> {
 pub(crate) fn check_iterator(status: Status) -> Result<(), HostError> {
     match crate::error::check(status) {
         Err(HostError::Kv(KvError::OutcomeUnknown)) => Err(KvError::IteratorLost.into()),
+        Err(HostError::Kv(KvError::Full)) => Err(KvError::ManyIterators.into()),
         checked => checked,
     }
 }

@@ -90,7 +90,7 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// Begins a scan, as of now where the device has iterators.
     ///
     /// # Errors
-    /// As [`scan`](Self::scan); [`Full`](crate::KvError::Full) with 16 open already.
+    /// As [`scan`](Self::scan); [`ManyIterators`](crate::KvError::ManyIterators) with 16 open already.
     pub fn open_scan(&mut self, options: &ScanOptions<'_>) -> Result<ScanCursor, HostError> {
         let ScanOptions { range, keys_only, backwards, .. } = *options;
         let stage = match self.client.open_walk(Course { range, keys_only, backwards }, None)? {

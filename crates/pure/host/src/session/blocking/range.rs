@@ -23,7 +23,7 @@ impl<W: Wire, T: Driver> Session<W, T> {
     /// Where the device has no iterators, all its keys are listed first, and the pairs of the range are kept in memory.
     ///
     /// # Errors
-    /// [`HostError`]; pairs may have been shown before. [`KvError::Full`] with as many iterators open as the device allows.
+    /// [`HostError`]; pairs may have been shown before. [`KvError::ManyIterators`] with as many iterators open as the device allows.
     pub fn scan_range(
         &mut self,
         range: &KeyRange<'_>,
