@@ -467,7 +467,7 @@ FileSystem* Make(const std::string& uri, std::unique_ptr<FileSystem>* guard, std
 // Made when the library is loaded, before whatever the program makes: so it goes when all of that is gone.
 struct Plugin {
   Plugin() {
-    auto pattern = ObjectLibrary::PatternEntry("saker", false).AddSeparator("://");
+    auto pattern = ObjectLibrary::PatternEntry("saker", false).AddSeparator("://", false);
     ObjectLibrary::Default()->AddFactory<FileSystem>(pattern, Make);
   }
   ~Plugin() { saker_volumes_leave(); }
