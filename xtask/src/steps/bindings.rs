@@ -10,6 +10,8 @@ const SCRIPTS: &[(&str, &str, &[&str])] = &[
     ("python stubs", "bindings/python/check", &["stubs"]),
     ("python speed", "bindings/python/check", &["speed"]),
     ("python sglang", "bindings/python/check", &["sglang"]),
+    ("rocksdb plugin", "bindings/rocksdb/check", &["plugin"]),
+    ("rocksdb crash", "bindings/rocksdb/check", &["crash"]),
     ("c header", "crates/edge/c/check", &["header"]),
     ("c tsan", "crates/edge/c/check", &["tsan"]),
 ];

@@ -84,6 +84,7 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
             &["fmt", "--all", "--manifest-path", "bindings/python/Cargo.toml", "--check"],
             &[],
         ),
+        cargo("fmt plug-in", &["fmt", "--manifest-path", "bindings/rocksdb/Cargo.toml", "--check"], &[]),
         rule("layers", layers::check),
         rule("modules", modules::check),
         rule("tidy", tidy::check),
@@ -99,6 +100,8 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
     // Its side that needs no RocksDB: a changed field or call of ours is seen here.
     let rocksdb = ["--manifest-path", "bench/rocksdb/Cargo.toml", "--no-default-features", "--locked"];
     steps.push(cargo("check rocksdb", &[&["check"][..], &rocksdb].concat(), &[]));
+    let plugin = ["--manifest-path", "bindings/rocksdb/Cargo.toml", "--no-default-features", "--locked"];
+    steps.push(cargo("check plug-in", &[&["check"][..], &plugin].concat(), &[]));
     match tier {
         Tier::Check => {
             // Two steps, so that the report tells what building takes and what running.

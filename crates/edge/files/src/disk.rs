@@ -43,6 +43,10 @@ impl Disk for BlockDisk {
         told(self.0.read(first, out))
     }
 
+    fn read_bytes(&mut self, offset: u64, out: &mut [u8]) -> Result<(), DiskError> {
+        told(self.0.read_at(offset, out))
+    }
+
     fn write(&mut self, first: u64, data: &[u8]) -> Result<(), DiskError> {
         told(self.0.write(first, data))
     }

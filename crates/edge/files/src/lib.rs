@@ -60,10 +60,18 @@ fn identity() -> Result<u64, Error> {
 /// # Errors
 /// [`enum@Error`].
 pub fn make(url: &str, area_bytes: Option<u64>) -> Result<Space, Error> {
-    let files = Fs::format(BlockDisk::open(url)?, Format { identity: identity()?, area_bytes })?;
+    let files = create(url, area_bytes)?;
     let space = files.space();
     close(files)?;
     Ok(space)
+}
+
+/// As [`make`], and leaves it open: what is in memory is gone with its device.
+///
+/// # Errors
+/// [`enum@Error`].
+pub fn create(url: &str, area_bytes: Option<u64>) -> Result<Files, Error> {
+    Ok(Fs::format(BlockDisk::open(url)?, Format { identity: identity()?, area_bytes })?)
 }
 
 /// Opens the file system of a block namespace.

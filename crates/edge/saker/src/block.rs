@@ -14,6 +14,7 @@ use saker_nvme::admin::Identify;
 use saker_nvme::csi;
 use saker_nvme::identify::{NvmNamespace, cns};
 use saker_runtime::AnyDriver;
+use std::ops::Range;
 
 /// A block namespace, opened: whole logical blocks, read and written by their number. Calls wait. One thread at a
 /// time uses it. A block that was never written, or was trimmed, reads as zeros.
@@ -44,6 +45,8 @@ pub struct Block {
     driver: AnyDriver,
     connection: Connection,
     profile: String,
+    /// The commands of a call that are in flight, and their parts of its bytes; kept for its memory.
+    flying: Vec<(u64, Range<usize>)>,
 }
 
 /// The question for a namespace of blocks: their size and number.
@@ -101,7 +104,7 @@ impl Block {
         let queue = connection.create_kv_queue(&mut driver, nsid, options)?;
         let queue =
             KvBlockQueue::new(queue, block_bytes, found.nsze.get()).with_vwc(connection.controller().vwc);
-        Ok(Self { queue, driver, connection, profile })
+        Ok(Self { queue, driver, connection, profile, flying: Vec::new() })
     }
 
     /// Erases the namespace, wholly or not at all, as [`crate::Kv::format`] does.

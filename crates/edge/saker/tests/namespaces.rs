@@ -4,6 +4,7 @@
 use crate::support;
 
 use saker::{Block, Error, ImagePlan, Kv, NamespaceKind, NamespacePlan, PlanError, verify_image};
+use saker_testing::tier;
 use std::path::{Path, PathBuf};
 use support::{is_soak, key, value};
 use tempfile::TempDir;
@@ -65,6 +66,39 @@ fn pairs_and_blocks_keep_apart() {
     let of = |n: usize| (found.namespaces[n].nsid, found.namespaces[n].kind, found.namespaces[n].store.pairs);
     assert_eq!([of(0), of(1), of(2)], [(1, "kv", 200), (2, "block", 0), (3, "kv", 200)]);
     assert_eq!(found.namespaces[1].live_bytes, 30 * 512);
+}
+
+/// Long transfers are many commands, of which several are in flight: fewer than the call wants where the queue is short.
+#[test]
+fn bytes_are_read_where_they_were_written_however_short_the_queue_is() {
+    let (_dir, path) = image(&[block(4 << 20, 512)]);
+    let mut model = vec![0; 4 << 20];
+    for (round, options) in ["depth=1", "depth=3", "depth=64", "depth=3&threads=1"].into_iter().enumerate() {
+        let mut disk = Block::open(&format!("file:{}?{options}", path.display())).expect("opens");
+        let mut rng = saker_sim::Seed(round as u64).child("spans").rng();
+        for n in 0..tier(12, 200) {
+            let (at, blocks) =
+                (rng.below(8000) as usize, 1 + rng.below(190).pow(2).div_ceil(190) as usize * 16);
+            let blocks = blocks.min(8192 - at);
+            let bytes = value(n as u32, round as u64, blocks as u32 * 512);
+            disk.write(at as u64, &bytes).expect("writes");
+            model[at * 512..][..bytes.len()].copy_from_slice(&bytes);
+            for _ in 0..4 {
+                let offset = rng.below(4 << 20) as usize;
+                let mut seen = vec![1; (rng.below(2 << 20) as usize).min((4 << 20) - offset)];
+                disk.read_at(offset as u64, &mut seen).expect("reads");
+                assert!(
+                    seen == model[offset..][..seen.len()],
+                    "{} bytes from {offset}, {options}",
+                    seen.len()
+                );
+            }
+        }
+        let behind = disk.read_at((4 << 20) - 1, &mut [0; 2]);
+        assert!(matches!(behind, Err(Error::Range(_))), "{behind:?}");
+        disk.read_at(4 << 20, &mut []).expect("nothing is behind the end");
+        disk.close().expect("closes");
+    }
 }
 
 #[test]

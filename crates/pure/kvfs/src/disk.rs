@@ -27,6 +27,22 @@ pub trait Disk {
     /// # Errors
     /// The device's.
     fn read(&mut self, first: u64, out: &mut [u8]) -> Result<(), DiskError>;
+    /// Reads bytes from one on, by its number on the device: parts of blocks.
+    ///
+    /// # Errors
+    /// The device's.
+    fn read_bytes(&mut self, offset: u64, out: &mut [u8]) -> Result<(), DiskError> {
+        let block_bytes = u64::from(self.block_bytes());
+        let skip = (offset % block_bytes) as usize;
+        let bytes = (skip + out.len()).next_multiple_of(block_bytes as usize);
+        if skip == 0 && bytes == out.len() {
+            return self.read(offset / block_bytes, out);
+        }
+        let mut whole = vec![0; bytes];
+        self.read(offset / block_bytes, &mut whole)?;
+        out.copy_from_slice(&whole[skip..skip + out.len()]);
+        Ok(())
+    }
     /// Writes whole blocks.
     ///
     /// # Errors

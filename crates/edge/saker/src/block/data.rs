@@ -5,9 +5,12 @@ use super::Block;
 use crate::error::Error;
 use saker_host::host_kv::{BlockDone, BlockQueue};
 use saker_host::{Driver, HostError, Patience, ProtocolError};
+use std::ops::Range;
 
 /// Bytes that one command moves at most, so that little memory is lent at a time. The device takes more (MDTS).
 const COMMAND_BYTES_MAX: usize = 64 << 10;
+/// Commands of one call that are in flight at most.
+const FLYING_MAX: usize = 16;
 
 impl Block {
     /// Reads whole blocks from block `first` on.
@@ -30,16 +33,48 @@ impl Block {
     /// ```
     pub fn read(&mut self, first: u64, out: &mut [u8]) -> Result<(), Error> {
         self.check(first, out.len())?;
-        for (at, part) in pieces(first, self.block_bytes(), out.len()) {
-            let blocks = part.len() as u32 / self.block_bytes();
-            let ticket = self.queue.read(at, blocks);
-            let data = self.finish(ticket)?.data.unwrap_or_default();
+        self.fetch(first, 0, out)
+    }
+
+    /// Reads bytes from byte `offset` of the namespace on: a part of a block, or of several.
+    ///
+    /// # Errors
+    /// [`Error::Range`] before anything is read; [`Error::Host`].
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// # let namespaces = vec![saker::NamespacePlan::Block { bytes: Some(4 << 20), block_bytes: 512 }];
+    /// # saker::ImagePlan { namespaces, ..saker::ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path)?;
+    /// # let mut disk = saker::Block::open(&format!("file:{}", path.display()))?;
+    /// disk.write(2, &[7; 512])?;
+    /// let mut bytes = [1; 4];
+    /// disk.read_at(3 * 512 - 2, &mut bytes)?;
+    /// assert_eq!(bytes, [7, 7, 0, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_at(&mut self, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+        let block = u64::from(self.block_bytes());
+        let (first, skip) = (offset / block, (offset % block) as usize);
+        self.check(first, (skip + out.len()).next_multiple_of(block as usize))?;
+        self.fetch(first, skip, out)
+    }
+
+    /// Bytes of the blocks from `first` on, without the first `skip`.
+    fn fetch(&mut self, first: u64, skip: usize, out: &mut [u8]) -> Result<(), Error> {
+        let block_bytes = self.block_bytes();
+        let whole = (skip + out.len()).next_multiple_of(block_bytes as usize);
+        let parts = pieces(first, block_bytes, whole);
+        let submit =
+            |disk: &mut Self, at, part: &Range<usize>| disk.queue.read(at, part.len() as u32 / block_bytes);
+        self.run(parts, submit, |part, data| {
             if data.len() != part.len() {
-                return Err(HostError::from(ProtocolError::Format).into());
+                return false;
             }
-            out[part].copy_from_slice(&data);
-        }
-        Ok(())
+            let (start, end) = (part.start.max(skip), part.end.min(skip + out.len()));
+            out[start - skip..end - skip].copy_from_slice(&data[start - part.start..end - part.start]);
+            true
+        })
     }
 
     /// Writes whole blocks from block `first` on. Atomic by block, not as a whole.
@@ -60,11 +95,68 @@ impl Block {
     /// ```
     pub fn write(&mut self, first: u64, data: &[u8]) -> Result<(), Error> {
         self.check(first, data.len())?;
-        for (at, part) in pieces(first, self.block_bytes(), data.len()) {
-            let ticket = self.queue.write(at, data[part].to_vec()).ok();
-            self.finish(ticket)?;
+        let parts = pieces(first, self.block_bytes(), data.len());
+        let submit =
+            |disk: &mut Self, at, part: &Range<usize>| disk.queue.write(at, data[part.clone()].to_vec()).ok();
+        self.run(parts, submit, |_, _| true)
+    }
+
+    /// Sends the commands of a call, several at a time, and gives the answer of each to `take`, which says whether it is one.
+    fn run(
+        &mut self,
+        mut parts: impl Iterator<Item = (u64, Range<usize>)>,
+        mut submit: impl FnMut(&mut Self, u64, &Range<usize>) -> Option<u64>,
+        mut take: impl FnMut(&Range<usize>, &[u8]) -> bool,
+    ) -> Result<(), Error> {
+        let mut flying = std::mem::take(&mut self.flying);
+        flying.clear();
+        let (mut done, mut next) = (Ok(()), parts.next());
+        loop {
+            while let Some((at, part)) = next.as_ref().filter(|_| done.is_ok() && flying.len() < FLYING_MAX) {
+                match submit(self, *at, part) {
+                    Some(ticket) => flying.push((ticket, part.clone())),
+                    None if flying.is_empty() => done = Err(HostError::from(ProtocolError::Queues).into()),
+                    // The queue is full.
+                    None => break,
+                }
+                if done.is_ok() {
+                    next = parts.next();
+                }
+            }
+            if flying.is_empty() {
+                self.flying = flying;
+                return done;
+            }
+            let answered = self.answer(&mut flying, &mut take)?;
+            done = done.and(answered);
         }
-        Ok(())
+    }
+
+    /// Waits for the answer of one of the commands in flight. The outer error: none comes.
+    fn answer(
+        &mut self,
+        flying: &mut Vec<(u64, Range<usize>)>,
+        take: &mut impl FnMut(&Range<usize>, &[u8]) -> bool,
+    ) -> Result<Result<(), Error>, Error> {
+        self.queue.ring();
+        for _ in 0..Patience::default().polls_max {
+            let answered = self.queue.poll_with(|ticket, status, data| {
+                let place = flying.iter().position(|(other, _)| *other == ticket)?;
+                let (_, part) = flying.swap_remove(place);
+                Some(match status.is_success() {
+                    false => Err(HostError::from(status).into()),
+                    true if take(&part, data) => Ok(()),
+                    true => Err(HostError::from(ProtocolError::Format).into()),
+                })
+            });
+            match answered {
+                Some(Some(answer)) => return Ok(answer),
+                // Of a call that gave up waiting.
+                Some(None) => {}
+                None => self.driver.drive(),
+            }
+        }
+        Err(HostError::Timeout { turns: Patience::default().polls_max }.into())
     }
 
     /// Deallocates blocks: they read as zeros, and their flash is free.
@@ -134,7 +226,7 @@ impl Block {
 }
 
 /// Cuts a transfer into commands: the first block and the bytes of each.
-fn pieces(first: u64, block_bytes: u32, bytes: usize) -> impl Iterator<Item = (u64, std::ops::Range<usize>)> {
+fn pieces(first: u64, block_bytes: u32, bytes: usize) -> impl Iterator<Item = (u64, Range<usize>)> {
     let step = COMMAND_BYTES_MAX.max(block_bytes as usize);
     (0..bytes).step_by(step).map(move |from| {
         let at = first + from as u64 / u64::from(block_bytes);

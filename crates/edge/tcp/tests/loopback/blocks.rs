@@ -30,6 +30,9 @@ fn blocks_and_pairs_of_one_target() {
             let mut seen = vec![0; stored.len()];
             disk.read(first, &mut seen).expect("read");
             assert!(seen == stored, "{blocks} blocks from {first}, digest {digest}");
+            let inner = &mut seen[..blocks * 4096 - 1001];
+            disk.read_at(first * 4096 + 1000, inner).expect("read");
+            assert!(*inner == stored[1000..stored.len() - 1], "bytes of {blocks} blocks from {first}");
         }
         disk.trim(7, 1).expect("trimmed");
         let mut seen = [1; 8192];

@@ -3,6 +3,8 @@
 
 use super::{BlockDone, BlockQueue};
 use crate::{KvQueue, QueueStats, RawData, Ticket};
+use saker_link::STAGING_BYTES;
+use saker_nvme::Status;
 use saker_nvme::nvm::{self, BlockRange, DsmRange};
 use zerocopy::IntoBytes;
 
@@ -38,6 +40,17 @@ impl KvBlockQueue {
         &self.queue
     }
 
+    /// Takes the next completion, shows its number, how it ended and the data of a read, and returns what `visit` does. The data is
+    /// where the device put it.
+    pub fn poll_with<R>(&mut self, visit: impl FnOnce(u64, Status, &[u8]) -> R) -> Option<R> {
+        let slots = &mut self.slots;
+        let taken = self.queue.poll(|done| {
+            let (ticket, wants_data) = slots[usize::from(done.ticket.slot())].take().unwrap_or((0, false));
+            visit(ticket, done.status, if wants_data { done.data() } else { &[] })
+        });
+        taken?.ok()
+    }
+
     fn note(&mut self, ticket: Ticket, wants_data: bool) -> u64 {
         self.next += 1;
         self.slots[usize::from(ticket.slot())] = Some((self.next, wants_data));
@@ -63,10 +76,13 @@ impl BlockQueue for KvBlockQueue {
         let blocks = data.len() as u32 / self.block_bytes;
         let range = BlockRange { slba: first, blocks };
         let Ok(sqe) = nvm::write(self.queue.nsid(), range, false) else { return Err(data) };
-        match self.queue.raw(sqe, RawData::ToDevice(&data)) {
-            Ok(ticket) => Ok(self.note(ticket, false)),
-            Err(_) => Err(data),
-        }
+        // What fits into a slot's own memory is copied there; mapping a buffer costs more.
+        let sent = if data.len() <= STAGING_BYTES {
+            self.queue.raw(sqe, RawData::ToDevice(&data)).map_err(|_| data)
+        } else {
+            self.queue.raw_owned(sqe, data).map_err(|returned| returned.buffer)
+        };
+        sent.map(|ticket| self.note(ticket, false))
     }
 
     fn read(&mut self, first: u64, blocks: u32) -> Option<u64> {

@@ -185,15 +185,7 @@ impl<D: Disk> Fs<D> {
             let run = live.extents.run(at / block_bytes).expect("bytes of a file have blocks");
             let within = at % block_bytes;
             let most = (run.blocks * block_bytes - within).min((out.len() - done) as u64) as usize;
-            let part = &mut out[done..done + most];
-            if within == 0 && (most as u64).is_multiple_of(block_bytes) {
-                self.disk.read(run.start, part)?;
-            } else {
-                let blocks = (within + most as u64).div_ceil(block_bytes);
-                let mut whole = vec![0; (blocks * block_bytes) as usize];
-                self.disk.read(run.start, &mut whole)?;
-                part.copy_from_slice(&whole[within as usize..within as usize + most]);
-            }
+            self.disk.read_bytes(run.start * block_bytes + within, &mut out[done..done + most])?;
             done += most;
         }
         Ok(())

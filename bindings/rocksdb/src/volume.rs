@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The files of a device, shared by all threads of a program.
+
+use crate::outcome::{Code, Failure};
+use saker_files::{FileId, Files, FsError, Stat, now};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// Volumes that are open, by their URLs: a program that opens one twice has it once.
+static OPEN: Mutex<Vec<(String, Weak<Volume>)>> = Mutex::new(Vec::new());
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No panic is survived here.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is done when a file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// It has to be there.
+    Existing,
+    /// A new one takes the place of what is there. Who has that open goes on using it.
+    New,
+    /// It is made if it is not there.
+    Either,
+}
+
+/// The files of a device.
+#[derive(Debug)]
+pub struct Volume {
+    /// `None` when the program is ending.
+    files: Mutex<Option<Files>>,
+}
+
+/// A file that somebody has open.
+#[derive(Debug)]
+pub struct OpenFile {
+    volume: Arc<Volume>,
+    id: FileId,
+    /// Its number.
+    pub inode: u64,
+}
+
+impl Volume {
+    /// The files of a device. Memory has none before, so they are made.
+    ///
+    /// # Errors
+    /// Why the device or its files cannot be used.
+    pub fn open(url: &str) -> Result<Arc<Self>, Failure> {
+        let mut open = lock(&OPEN);
+        open.retain(|(_, volume)| volume.strong_count() > 0);
+        if let Some(volume) =
+            open.iter().find(|(other, _)| other == url).and_then(|(_, volume)| volume.upgrade())
+        {
+            return Ok(volume);
+        }
+        let files =
+            if url.starts_with("mem:") { saker_files::create(url, None)? } else { saker_files::open(url)? };
+        let volume = Arc::new(Self { files: Mutex::new(Some(files)) });
+        open.push((url.to_owned(), Arc::downgrade(&volume)));
+        Ok(volume)
+    }
+
+    /// Ends one use of a volume. The last one closes the device, before the next opening.
+    pub fn release(self: Arc<Self>) {
+        let open = lock(&OPEN);
+        drop(self);
+        drop(open);
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut Files) -> Result<T, FsError>) -> Result<T, Failure> {
+        match lock(&self.files).as_mut() {
+            Some(files) => Ok(act(files)?),
+            None => Err(Failure {
+                code: Code::Io,
+                text: "the program is ending, and has closed its devices".to_owned(),
+            }),
+        }
+    }
+
+    /// Makes everything durable and closes the device.
+    fn close(&self) {
+        let files = lock(&self.files).take();
+        if let Some(Err(error)) = files.map(saker_files::close) {
+            eprintln!("saker-rocksdb: the files were not closed in order, what was synced is safe: {error}");
+        }
+    }
+
+    /// Free bytes.
+    pub fn free_bytes(&self) -> u64 {
+        self.with(|files| Ok(files.space().free)).unwrap_or(0)
+    }
+
+    /// What was done to names is durable when this returns.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn sync_names(&self) -> Result<(), Failure> {
+        self.with(Files::sync_names)
+    }
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// As of the file system.
+    pub fn open_file(self: &Arc<Self>, path: &str, mode: Mode) -> Result<OpenFile, Failure> {
+        self.with(|files| {
+            let id = match mode {
+                Mode::Existing => files.open(path)?,
+                Mode::New => match files.remove(path) {
+                    Ok(()) | Err(FsError::NotFound(_)) => files.create(path, now())?,
+                    Err(error) => return Err(error),
+                },
+                Mode::Either => match files.open(path) {
+                    Err(FsError::NotFound(_)) => files.create(path, now())?,
+                    opened => opened?,
+                },
+            };
+            Ok(OpenFile { volume: Arc::clone(self), id, inode: files.stat(path)?.inode.0 })
+        })
+    }
+
+    /// Locks a file, which is made if it is not there.
+    ///
+    /// # Errors
+    /// [`FsError::Locked`], as one of the failures.
+    pub fn lock_file(self: &Arc<Self>, path: &str) -> Result<OpenFile, Failure> {
+        self.with(|files| {
+            let id = files.lock(path, now())?;
+            Ok(OpenFile { volume: Arc::clone(self), id, inode: files.stat(path)?.inode.0 })
+        })
+    }
+
+    /// What a path leads to.
+    ///
+    /// # Errors
+    /// As of the file system; so are those of all below.
+    pub fn stat(&self, path: &str) -> Result<Stat, Failure> {
+        self.with(|files| files.stat(path))
+    }
+
+    /// The names in a directory.
+    pub fn list(&self, path: &str) -> Result<Vec<(String, Stat)>, Failure> {
+        self.with(|files| files.list(path))
+    }
+
+    /// Removes a file.
+    pub fn remove(&self, path: &str) -> Result<(), Failure> {
+        self.with(|files| files.remove(path))
+    }
+
+    /// Makes a directory. `is_error`: whether one that is there is an error.
+    pub fn make_directory(&self, path: &str, is_error: bool) -> Result<(), Failure> {
+        self.with(|files| match files.make_directory(path, now()) {
+            Err(FsError::Exists(_)) if !is_error => match files.stat(path)?.kind {
+                saker_files::Kind::Directory => Ok(()),
+                saker_files::Kind::File => Err(FsError::NotADirectory(path.to_owned())),
+            },
+            made => made,
+        })
+    }
+
+    /// Removes an empty directory.
+    pub fn remove_directory(&self, path: &str) -> Result<(), Failure> {
+        self.with(|files| files.remove_directory(path))
+    }
+
+    /// Gives something another name, in place of what has that.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), Failure> {
+        self.with(|files| files.rename(from, to))
+    }
+
+    /// Gives a file one more name.
+    pub fn link(&self, from: &str, to: &str) -> Result<(), Failure> {
+        self.with(|files| files.link(from, to))
+    }
+}
+
+impl Drop for Volume {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// The program ends: what is still open is closed in order. Programs such as `db_bench` never give their file system back.
+pub fn leave() {
+    let open: Vec<_> = lock(&OPEN).drain(..).collect();
+    for (_, volume) in open {
+        if let Some(volume) = volume.upgrade() {
+            volume.close();
+        }
+    }
+}
+
+impl OpenFile {
+    fn with<T>(&self, act: impl FnOnce(&mut Files, FileId) -> Result<T, FsError>) -> Result<T, Failure> {
+        self.volume.with(|files| act(files, self.id))
+    }
+
+    /// Closes the file.
+    ///
+    /// # Errors
+    /// The device's: the file is closed all the same; so are those of all below.
+    pub fn close(self) -> Result<(), Failure> {
+        let closed = self.with(|files, id| files.close(id));
+        self.volume.release();
+        closed
+    }
+
+    /// Ends a lock.
+    pub fn unlock(self) -> Result<(), Failure> {
+        let unlocked = self.with(|files, id| files.unlock(id));
+        self.volume.release();
+        unlocked
+    }
+
+    /// Its length.
+    pub fn bytes(&self) -> u64 {
+        self.with(|files, id| files.bytes(id)).unwrap_or(0)
+    }
+
+    /// Reads from a place on; fewer bytes than asked for only at its end.
+    pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize, Failure> {
+        self.with(|files, id| files.read_at(id, offset, out))
+    }
+
+    /// Appends: all, or nothing.
+    pub fn append(&self, data: &[u8]) -> Result<(), Failure> {
+        self.with(|files, id| files.append(id, data, now()))
+    }
+
+    /// Makes it shorter, or longer by zeros.
+    pub fn truncate(&self, bytes: u64) -> Result<(), Failure> {
+        self.with(|files, id| files.truncate(id, bytes, now()))
+    }
+
+    /// Sends what was appended to the device, without waiting until it is durable.
+    pub fn send(&self) -> Result<(), Failure> {
+        self.with(Files::flush_file)
+    }
+
+    /// What it has, and its name, are durable when this returns.
+    pub fn sync(&self) -> Result<(), Failure> {
+        self.with(Files::sync_file)
+    }
+}
