@@ -38,7 +38,7 @@ const HELP: &[(&str, &str)] = &[
     ("media_errors", "commands that found data unreadable or not as written"),
     (
         "link_to_device_bytes",
-        "entries, values in BARs and data that the device read, without doorbells and lists of pages",
+        "entries and data that the device read, without doorbells, stores into BARs and lists of pages",
     ),
     ("link_to_host_bytes", "completions and data that the device wrote to its host"),
     (

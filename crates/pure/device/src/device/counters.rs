@@ -53,7 +53,7 @@ fn of_device((name, kind, value): (&'static str, CounterKind, u64)) -> Counter {
 
 fn of_commands(stats: &Stats) -> Vec<Counter> {
     let (device, work) = (&stats.device, &stats.device.work);
-    // Doorbells are counted by who rings them: a device sees the last of several only.
+    // Doorbells and stores into BARs are counted by who makes them: a device sees the last of several doorbells only.
     let link = device.traffic.bytes(&Rule::Protocol);
     [
         ("device_commands", Rising, device.commands),
