@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Store, Retrieve, Exist, List and Delete of SPDK's NVMe driver on the key-value namespace of a target, and what it reads of the
- * controller, once with each choice of digests.
+/* Store, Retrieve, Exist, List and Delete of SPDK's NVMe driver on the key-value namespace of a controller, Write, Read and Flush on its
+ * namespace of blocks, and what it reads of the controller. Over TCP once with each choice of digests, by vfio-user with four
+ * attachments one behind the other.
  *
  * usage: spdk_kv TRID      TRID as spdk_nvme_identify takes it. Exit code 0: all calls passed. */
 #include "spdk/stdinc.h"
@@ -173,9 +174,9 @@ the_controller(void)
 	check(spdk_nvme_ctrlr_get_data(ctrlr)->ctratt.hids, "CTRATT bit 0", 0, 0);
 }
 
-/* The first active namespace of pairs. SPDK drops one that Identify CNS 00h gives no capacity. */
+/* The first active namespace of a command set. SPDK drops one that Identify CNS 00h gives no capacity. */
 static struct spdk_nvme_ns *
-find_pairs(void)
+find(enum spdk_nvme_csi csi)
 {
 	uint32_t nsid;
 
@@ -183,12 +184,44 @@ find_pairs(void)
 	     nsid = spdk_nvme_ctrlr_get_next_active_ns(ctrlr, nsid)) {
 		struct spdk_nvme_ns *found = spdk_nvme_ctrlr_get_ns(ctrlr, nsid);
 
-		if (found != NULL && spdk_nvme_ns_get_csi(found) == SPDK_NVME_CSI_KV &&
+		if (found != NULL && spdk_nvme_ns_get_csi(found) == csi &&
 		    spdk_nvme_ns_is_active(found)) {
 			return found;
 		}
 	}
 	return NULL;
+}
+
+/* Blocks that one command moves: SPDK splits longer ones itself. */
+static void
+the_blocks(void)
+{
+	struct spdk_nvme_ns *blocks = find(SPDK_NVME_CSI_NVM);
+	const uint32_t counts[] = { 1, 8, 300 };
+	uint32_t block;
+
+	if (!check(blocks != NULL, "a namespace of blocks", 0, 0)) {
+		return;
+	}
+	block = spdk_nvme_ns_get_sector_size(blocks);
+	for (size_t n = 0; n < SPDK_COUNTOF(counts); n++) {
+		uint32_t bytes = counts[n] * block;
+		struct waiter w = { 0 };
+		int status;
+
+		for (uint32_t at = 0; at < bytes; at++) {
+			in[at] = (uint8_t)(at * 7 + bytes + at / 4096);
+		}
+		status = wait_io(spdk_nvme_ns_cmd_write(blocks, qpair, in, 1000 * n, counts[n], completed, &w, 0), &w);
+		check(status == 0, "write", bytes, status);
+		memset(&w, 0, sizeof(w));
+		status = wait_io(spdk_nvme_ns_cmd_flush(blocks, qpair, completed, &w), &w);
+		check(status == 0, "flush", bytes, status);
+		memset(&w, 0, sizeof(w));
+		memset(out, 0xEE, bytes);
+		status = wait_io(spdk_nvme_ns_cmd_read(blocks, qpair, out, 1000 * n, counts[n], completed, &w, 0), &w);
+		check(status == 0 && memcmp(in, out, bytes) == 0, "read", bytes, status);
+	}
 }
 
 static void
@@ -204,7 +237,7 @@ with_digests(const struct spdk_nvme_transport_id *trid, bool header, bool data)
 	if (!check(ctrlr != NULL, "connect", 0, 0)) {
 		return;
 	}
-	ns = find_pairs();
+	ns = find(SPDK_NVME_CSI_KV);
 	if (check(ns != NULL, "a key-value namespace", 0, 0)) {
 		told = spdk_nvme_kv_ns_get_data(ns);
 		check(told != NULL && spdk_nvme_ns_get_size(ns) > 0, "its size", 0, 0);
@@ -215,6 +248,7 @@ with_digests(const struct spdk_nvme_transport_id *trid, bool header, bool data)
 			}
 			the_list(SPDK_COUNTOF(sizes));
 			the_controller();
+			the_blocks();
 			for (size_t n = 0; n < SPDK_COUNTOF(sizes); n++) {
 				gone(sizes[n]);
 			}

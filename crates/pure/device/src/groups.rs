@@ -25,7 +25,7 @@ use saker_link::{Sqe, Traffic};
 use saker_long_keys::{NarrowDigest, device_key};
 use saker_nvme::group::{Form, GroupCommand, GroupId, GroupMode, Malformed, Op, parse};
 use saker_nvme::vendor_specific::Methods;
-use saker_nvme::{Key, Status};
+use saker_nvme::{Key, PointerRule, Status};
 use saker_profile::TimedOp;
 use saker_segment_store::{Reads, SegmentStore, Step};
 use saker_sim::{Meter, Unit};
@@ -54,20 +54,25 @@ pub struct GroupRequest {
 }
 
 impl GroupRequest {
-    /// Decodes a command with PRPs and resolves them. Whether the device has groups was looked at before.
+    /// Decodes a command and resolves its data pointer, of a kind that `rule` admits. Whether the device has groups was looked at before.
     ///
     /// # Errors
     /// As for [`GroupCommand`]; 02h for more data than a command can move.
-    pub fn decode(sqe: &Sqe, methods: Methods, space: &saker_link::DmaSpace) -> Result<Self, Status> {
+    pub fn decode(
+        sqe: &Sqe,
+        rule: PointerRule,
+        methods: Methods,
+        space: &saker_link::DmaSpace,
+    ) -> Result<Self, Status> {
         let (command, mode) = if methods.transactions() {
-            GroupCommand::decode_with_mode(sqe)?
+            GroupCommand::decode_with_mode(sqe, rule)?
         } else {
-            (GroupCommand::decode(sqe)?, GroupMode::PLAIN)
+            (GroupCommand::decode_with(sqe, rule)?, GroupMode::PLAIN)
         };
         if command.data_bytes() > TRANSFER_BYTES_MAX {
             return Err(Status::INVALID_FIELD);
         }
-        let pieces = Pieces::of_prps(sqe, command.data_bytes(), space)?;
+        let pieces = Pieces::of(sqe, command.data_bytes(), space)?;
         let vector = match command {
             GroupCommand::Vector { pages, bytes } => Some(Vector::fetch(&pieces, bytes, pages, space)?),
             _ => None,

@@ -12,8 +12,8 @@ use saker_engine::{Context, Value};
 use saker_link::{DmaSpace, Sqe, Traffic};
 use saker_long_keys::envelope::{self, Directory, check_digests, position, rewrite};
 use saker_long_keys::{DEVICE_KEY_BYTES, NarrowDigest, device_key};
-use saker_nvme::Status;
 use saker_nvme::vendor_specific::{IndirectCommand, IndirectOp};
+use saker_nvme::{PointerRule, Status};
 use saker_profile::TimedOp;
 use saker_segment_store::{SegmentStore, Step, ready};
 use saker_sim::{Meter, Unit};
@@ -90,19 +90,24 @@ pub fn single<M: SegmentStore, W: Meter>(
 }
 
 impl IndirectRequest {
-    /// Decodes a command, resolves its PRPs and fetches its key.
+    /// Decodes a command, resolves its data pointer, of a kind that `rule` admits, and fetches its key.
     ///
     /// # Errors
     /// As for [`IndirectCommand`]; 85h for a value that is too long; 04h for a key that is in no memory.
-    pub fn decode(sqe: &Sqe, value_bytes_max: u32, space: &DmaSpace) -> Result<Self, Status> {
-        let command = IndirectCommand::decode(sqe)?;
+    pub fn decode(
+        sqe: &Sqe,
+        rule: PointerRule,
+        value_bytes_max: u32,
+        space: &DmaSpace,
+    ) -> Result<Self, Status> {
+        let command = IndirectCommand::decode_with(sqe, rule)?;
         if matches!(command.op, IndirectOp::Store { value_bytes, .. } if value_bytes > value_bytes_max) {
             return Err(Status::INVALID_VALUE_SIZE);
         }
         if command.data_bytes() > TRANSFER_BYTES_MAX {
             return Err(Status::INVALID_FIELD);
         }
-        let pieces = Pieces::of_prps(sqe, command.data_bytes(), space)?;
+        let pieces = Pieces::of(sqe, command.data_bytes(), space)?;
         let mut key = vec![0; usize::from(command.key_bytes)];
         space.read(command.key_address, &mut key).map_err(|_| Status::DATA_TRANSFER_ERROR)?;
         Ok(Self { command, key, pieces, value: None })

@@ -69,8 +69,6 @@ pub struct Queues {
     open_values: u32,
     /// The only completion queue that can have entries which the host cannot see yet.
     unpublished: u16,
-    /// Queues that failed (a doorbell value that cannot be): they are no longer served.
-    pub failed: bool,
 }
 
 impl Queues {
@@ -213,15 +211,13 @@ impl Queues {
         self.sqs.len() as u16
     }
 
-    /// The next command of a queue. A doorbell that cannot be fails the queues. Whoever gets an inline store
+    /// The next command of a queue. A queue whose doorbell has a value that cannot be is not
+    /// served as long as it has it. Whoever gets an inline store
     /// [takes](Self::take_inline) its value before the next fetch, or [passes](Self::pass_value_behind) it.
     #[inline(always)]
     pub fn fetch(&mut self, qid: u16, into: &mut Sqe) -> bool {
         let Some(Some(s)) = self.sqs.get_mut(usize::from(qid)) else { return false };
-        s.fetch(into).unwrap_or_else(|_| {
-            self.failed = true;
-            false
-        })
+        s.fetch(into).unwrap_or(false)
     }
 
     /// Whether a queue has entries that are known without a look at its doorbell.
@@ -265,7 +261,8 @@ impl Queues {
         match posted {
             Ok(()) => {}
             Err(PostError::Full) => c.wait(answer()),
-            Err(PostError::Doorbell(_)) => self.failed = true,
+            // Nobody reads a queue whose doorbell cannot be: its host finds out by a time-out.
+            Err(PostError::Doorbell(_)) => {}
         }
         is_last
     }

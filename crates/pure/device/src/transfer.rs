@@ -177,7 +177,7 @@ impl Pieces {
             Self::Block(at, _) => data.add_exact(*at, u64::from(bytes)),
             Self::Blocks(blocks, _) => count_blocks(blocks, bytes, data),
             Self::Gathered(_) => {}
-            Self::Hybrid(h) => data.add_pages(Self::pages(h.page_bytes)),
+            Self::Hybrid(h) => h.pages.count(h.page_bytes, data),
         }
     }
 
@@ -187,7 +187,7 @@ impl Pieces {
             Self::One(..) | Self::Many(_) => Self::pages(bytes),
             Self::Block(..) | Self::Blocks(..) => return (u64::from(bytes), 0),
             Self::Gathered(_) => 0,
-            Self::Hybrid(h) => Self::pages(h.page_bytes),
+            Self::Hybrid(h) => return h.pages.link_bytes(h.page_bytes),
         };
         (pages * PAGE_BYTES as u64, pages)
     }

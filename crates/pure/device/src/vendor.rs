@@ -68,7 +68,8 @@ impl<T> Device<T> {
     fn take_indirect(&mut self, sqe: &Sqe, n: usize) -> Result<Request, Status> {
         match self.namespaces[n].config.kind {
             NamespaceKind::Kv { value_bytes_max, .. } if is_known(self.config.methods, sqe.opcode) => {
-                let request = IndirectRequest::decode(sqe, value_bytes_max, &self.host.space)?;
+                let request =
+                    IndirectRequest::decode(sqe, self.pointer_rule(), value_bytes_max, &self.host.space)?;
                 Ok(Request::Indirect(Box::new(request)))
             }
             _ => Err(Status::INVALID_OPCODE),
@@ -81,7 +82,7 @@ impl<T> Device<T> {
         if !takes || !is_known(self.config.methods, sqe.opcode) {
             return Err(Status::INVALID_OPCODE);
         }
-        let request = IteratorRequest::decode(sqe, qid, &self.host.space)?;
+        let request = IteratorRequest::decode(sqe, self.pointer_rule(), qid, &self.host.space)?;
         Ok(Request::Iterator(Box::new(request)))
     }
 
@@ -90,7 +91,7 @@ impl<T> Device<T> {
         if !is_kv || !is_known(self.config.methods, sqe.opcode) {
             return Err(Status::INVALID_OPCODE);
         }
-        let request = GroupRequest::decode(sqe, self.config.methods, &self.host.space)?;
+        let request = GroupRequest::decode(sqe, self.pointer_rule(), self.config.methods, &self.host.space)?;
         Ok(Request::Group(Box::new(request)))
     }
 
@@ -103,7 +104,7 @@ impl<T> Device<T> {
         head: Option<Box<InlineHead>>,
     ) -> Result<Taken, Status> {
         let config = &self.namespaces[n].config;
-        let known = is_known(self.config.methods, sqe.opcode);
+        let (known, rule) = (is_known(self.config.methods, sqe.opcode), self.pointer_rule());
         let NamespaceKind::Kv { value_bytes_max, .. } = config.kind else {
             return Err(Status::INVALID_OPCODE);
         };
@@ -114,7 +115,7 @@ impl<T> Device<T> {
             return Err(Status::INVALID_OPCODE);
         }
         let Attachment { space, bar, .. } = &self.host;
-        methods::take(gather, Arrival { sqe, qid, cq_entries, value_bytes_max, space, bar, head })
+        methods::take(gather, Arrival { sqe, rule, qid, cq_entries, value_bytes_max, space, bar, head })
     }
 
     /// The namespace that a part or a vendor command is for; without one, the queue's open value is closed.

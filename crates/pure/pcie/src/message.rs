@@ -191,7 +191,8 @@ impl<'m> Request<'m> {
         let mut fields = Fields(body);
         let request = fields.request(header.command, descriptors)?;
         let takes = match request {
-            Self::DmaMap { .. } => 1,
+            // SPDK's client sends the file along when it unmaps as well, for nothing (spdk/spdk, `lib/vfio_user/host/vfio_user.c`).
+            Self::DmaMap { .. } | Self::DmaUnmap { .. } => 1,
             Self::SetIrqs { action: IrqAction::Descriptors, .. } => DESCRIPTORS_MAX,
             _ => 0,
         };

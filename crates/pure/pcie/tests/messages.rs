@@ -37,6 +37,7 @@ fn requests_are_read() {
     let unmap = words(&[24, 2, 0x8000, 1, 0x2000, 0]);
     let unmapped = Request::DmaUnmap { flags: 2, iova: 0x1_0000_8000, bytes: 0x2000, all: true };
     assert_eq!(parse(command::DMA_UNMAP, &unmap, 0), Ok(unmapped));
+    assert_eq!(parse(command::DMA_UNMAP, &unmap, 1), Ok(unmapped), "SPDK sends the file along");
     assert_eq!(parse(command::VERSION, b"\0\0\x01\0{}\0", 0), Ok(Request::Version { major: 0, minor: 1 }));
     assert_eq!(parse(command::DEVICE_INFO, &words(&[16, 0, 0, 0]), 0), Ok(Request::DeviceInfo));
     let info = words(&[64, 0, 7, 0, 0, 0, 0, 0]);
@@ -76,6 +77,7 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(parse(0, &[], 0), Err(MessageError::Command(0)));
     let came = |command, came| Err(MessageError::Descriptors { command, came });
     assert_eq!(parse(command::DMA_MAP, &[0; 32], 2), came(command::DMA_MAP, 2));
+    assert_eq!(parse(command::DMA_UNMAP, &[0; 24], 2), came(command::DMA_UNMAP, 2));
     assert_eq!(parse(command::RESET, &[], 1), came(command::RESET, 1));
     for command in (1..=10).filter(|command| ![4, 6].contains(command)) {
         assert_eq!(parse(command, &[], 0), Err(MessageError::Short), "{command}");

@@ -7,7 +7,7 @@ use crate::{Sharded, shard_of};
 use saker_host::Driver;
 use saker_link::{gather, prp_pieces, scatter};
 use saker_nvme::group::{Entry, Form, GroupCommand, Packer, parse};
-use saker_nvme::{Key, Sqe, Status};
+use saker_nvme::{Key, PointerRule, Sqe, Status};
 use std::collections::BTreeMap;
 
 /// Longest buffer for values of one group without a buffer of the host's, in bytes.
@@ -18,7 +18,7 @@ type Refused = (Status, u32);
 
 impl<T: Driver> Sharded<T> {
     pub(crate) fn begin_group(&mut self, queue: usize, sqe: &Sqe) {
-        let decoded = match GroupCommand::decode_with_mode(sqe) {
+        let decoded = match GroupCommand::decode_with_mode(sqe, PointerRule::Prp) {
             Ok((command, mode)) if mode.is_transaction => return self.begin_transaction(queue, sqe, command),
             Ok((command, _)) => Ok(command),
             Err(status) => Err(status),

@@ -37,6 +37,11 @@ const HELP: &[(&str, &str)] = &[
     ("host_written_bytes", "bytes of user data that they wrote"),
     ("media_errors", "commands that found data unreadable or not as written"),
     (
+        "link_to_device_bytes",
+        "entries and data that the device read, without doorbells, stores into BARs and lists of pages",
+    ),
+    ("link_to_host_bytes", "completions and data that the device wrote to its host"),
+    (
         "write_amplification_ratio",
         "bytes programmed for each byte written: `flash` since the opening, `life`, and `log` of a namespace",
     ),

@@ -6,6 +6,7 @@ use super::lasting::erases;
 use crate::stats::{NamespaceSnapshot, Stats};
 use saker_engine::write_gate::Hold;
 use saker_flash::Lasting;
+use saker_link::Rule;
 use saker_nvme::vendor_specific::{Counter, CounterKind, CounterOf};
 use std::borrow::Cow;
 
@@ -52,6 +53,8 @@ fn of_device((name, kind, value): (&'static str, CounterKind, u64)) -> Counter {
 
 fn of_commands(stats: &Stats) -> Vec<Counter> {
     let (device, work) = (&stats.device, &stats.device.work);
+    // Doorbells and stores into BARs are counted by who makes them: a device sees the last of several doorbells only.
+    let link = device.traffic.bytes(&Rule::Protocol);
     [
         ("device_commands", Rising, device.commands),
         ("device_command_errors", Rising, device.errors),
@@ -60,6 +63,8 @@ fn of_commands(stats: &Stats) -> Vec<Counter> {
         ("host_write_commands", Rising, work.writes),
         ("host_written_bytes", Rising, work.bytes_written),
         ("media_errors", Rising, work.media_errors),
+        ("link_to_device_bytes", Rising, link.to_device),
+        ("link_to_host_bytes", Rising, link.to_host),
     ]
     .map(of_device)
     .into()

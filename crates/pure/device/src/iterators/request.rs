@@ -9,7 +9,7 @@ use crate::transfer::Pieces;
 use saker_engine::{AnyEngine, Context, Scan, Scanned, Scans};
 use saker_link::{DmaSpace, Sqe};
 use saker_nvme::vendor_specific::{IteratorCommand, IteratorRange, NextAnswer};
-use saker_nvme::{Key, Status};
+use saker_nvme::{Key, PointerRule, Status};
 use saker_segment_store::{SegmentStore, Step};
 use saker_sim::{Meter, Unit};
 use std::ops::Bound;
@@ -25,17 +25,17 @@ pub struct IteratorRequest {
 }
 
 impl IteratorRequest {
-    /// Decodes a command of a queue, resolves its PRPs and fetches its range.
+    /// Decodes a command of a queue, resolves its data pointer, of a kind that `rule` admits, and fetches its range.
     ///
     /// # Errors
     /// As for [`IteratorCommand`] and [`IteratorRange`]; 02h for more data than a command can move; 04h for a range that is
     /// in no memory.
-    pub fn decode(sqe: &Sqe, queue: u16, space: &DmaSpace) -> Result<Self, Status> {
-        let command = IteratorCommand::decode(sqe)?;
+    pub fn decode(sqe: &Sqe, rule: PointerRule, queue: u16, space: &DmaSpace) -> Result<Self, Status> {
+        let command = IteratorCommand::decode_with(sqe, rule)?;
         if command.data_bytes() > TRANSFER_BYTES_MAX {
             return Err(Status::INVALID_FIELD);
         }
-        let pieces = Pieces::of_prps(sqe, command.data_bytes(), space)?;
+        let pieces = Pieces::of(sqe, command.data_bytes(), space)?;
         let range = match command {
             IteratorCommand::Open { .. } => fetch(&pieces, space)?,
             IteratorCommand::Next { .. } | IteratorCommand::Close { .. } => Range::default(),

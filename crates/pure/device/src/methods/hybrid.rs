@@ -4,7 +4,6 @@
 
 use super::{Arrival, Gather, Open, Receiver, Taken, is_due};
 use crate::transfer::{Hybrid as PagesAndTail, Pieces};
-use saker_link::DmaSpace;
 use saker_nvme::vendor_specific::opcode::{STORE_HYBRID, TAIL};
 use saker_nvme::vendor_specific::{
     Fragment, HYBRID_PAGE_BYTES, HybridStore, Methods, parts_sum, tail_commands,
@@ -38,7 +37,7 @@ impl Receiver for Hybrid {
     fn take(gather: &mut Gather, arrival: Arrival<'_>) -> Result<Taken, Status> {
         match arrival.sqe.opcode {
             TAIL => tail(gather, arrival.sqe),
-            _ => store(gather, arrival.sqe, arrival.value_bytes_max, arrival.space),
+            _ => store(gather, &arrival),
         }
     }
 
@@ -77,10 +76,11 @@ fn tail(gather: &mut Gather, sqe: &Sqe) -> Result<Taken, Status> {
 /// The store that the tails were for.
 ///
 /// # Errors
-/// Those of Store and its PRPs; 0Ch if its tails, and no others, did not come just before it.
-fn store(gather: &mut Gather, sqe: &Sqe, value_bytes_max: u32, space: &DmaSpace) -> Result<Taken, Status> {
+/// Those of Store and its data pointer; 0Ch if its tails, and no others, did not come just before it.
+fn store(gather: &mut Gather, arrival: &Arrival<'_>) -> Result<Taken, Status> {
+    let &Arrival { sqe, rule, value_bytes_max, space, .. } = arrival;
     let open = std::mem::replace(&mut gather.open, Open::Nothing);
-    let store = HybridStore::decode(sqe).map_err(|status| gather.refuse(status))?;
+    let store = HybridStore::decode_with(sqe, rule).map_err(|status| gather.refuse(status))?;
     if store.value_bytes > value_bytes_max {
         return Err(gather.refuse(Status::INVALID_VALUE_SIZE));
     }
@@ -90,7 +90,7 @@ fn store(gather: &mut Gather, sqe: &Sqe, value_bytes_max: u32, space: &DmaSpace)
         _ => return Err(gather.refuse(Status::COMMAND_SEQUENCE_ERROR)),
     }
     let page_bytes = store.page_bytes();
-    let pages = Pieces::of_prps(sqe, page_bytes, space).map_err(|status| gather.refuse(status))?;
+    let pages = Pieces::of(sqe, page_bytes, space).map_err(|status| gather.refuse(status))?;
     let mut tail = std::mem::take(&mut gather.bytes);
     tail.truncate((store.value_bytes - page_bytes) as usize);
     let HybridStore { key, value_bytes, tail_sum, options } = store;

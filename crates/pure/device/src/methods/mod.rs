@@ -23,7 +23,7 @@ use saker_engine::Source;
 use saker_link::{BarBuffer, DeviceSq, DmaSpace};
 use saker_nvme::kv::StoreOptions;
 use saker_nvme::vendor_specific::Methods;
-use saker_nvme::{Key, Sqe, Status};
+use saker_nvme::{Key, PointerRule, Sqe, Status};
 use saker_profile::Transfer;
 use saker_sim::Duration;
 use std::fmt::Debug;
@@ -33,6 +33,8 @@ use std::fmt::Debug;
 pub struct Arrival<'a> {
     /// Its entry.
     pub sqe: &'a Sqe,
+    /// The data pointers that the controller admits.
+    pub rule: PointerRule,
     /// Its queue.
     pub qid: u16,
     /// Entries of the completion queue.

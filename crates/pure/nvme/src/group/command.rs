@@ -88,31 +88,39 @@ impl GroupCommand {
     /// 01h for another opcode; 02h for reserved flags, an unknown form, an identification that is missing where one is
     /// needed or longer than 16 bytes, a buffer shorter than its payload, broadcast, fused commands, and SGLs.
     pub fn decode(sqe: &Sqe) -> Result<Self, Status> {
-        Self::decode_in_mode(sqe, GroupMode::PLAIN)
+        Self::decode_with(sqe, PointerRule::Prp)
     }
 
-    /// Decodes an entry that may be a transaction's.
+    /// The same, with the data pointers that `rule` admits.
+    ///
+    /// # Errors
+    /// As [`GroupCommand::decode`].
+    pub fn decode_with(sqe: &Sqe, rule: PointerRule) -> Result<Self, Status> {
+        Self::decode_in_mode(sqe, GroupMode::PLAIN, rule)
+    }
+
+    /// Decodes an entry that may be a transaction's, with the data pointers that `rule` admits.
     ///
     /// # Errors
     /// As [`GroupCommand::decode`]; 02h for the bits of a transaction in another command than Group and Group Both Ways, and for
     /// versions without a transaction. A transaction that reads may go without an identification: nobody asks for its results.
-    pub fn decode_with_mode(sqe: &Sqe) -> Result<(Self, GroupMode), Status> {
+    pub fn decode_with_mode(sqe: &Sqe, rule: PointerRule) -> Result<(Self, GroupMode), Status> {
         if sqe.cdw11.get() >> 8 == 0 {
-            return Self::decode(sqe).map(|command| (command, GroupMode::PLAIN));
+            return Self::decode_with(sqe, rule).map(|command| (command, GroupMode::PLAIN));
         }
         let mut plain = *sqe;
         let mode = GroupMode::take(&mut plain)?;
         if is_group(sqe.opcode) && !matches!(sqe.opcode, opcode::GROUP | opcode::GROUP_BOTH_WAYS) {
             return Err(Status::INVALID_FIELD);
         }
-        Self::decode_in_mode(&plain, mode).map(|command| (command, mode))
+        Self::decode_in_mode(&plain, mode, rule).map(|command| (command, mode))
     }
 
-    fn decode_in_mode(sqe: &Sqe, mode: GroupMode) -> Result<Self, Status> {
+    fn decode_in_mode(sqe: &Sqe, mode: GroupMode, rule: PointerRule) -> Result<Self, Status> {
         if !is_group(sqe.opcode) {
             return Err(Status::INVALID_OPCODE);
         }
-        sqe.check_flags(PointerRule::Prp)?;
+        sqe.check_flags(rule)?;
         let reserved = sqe.cdw11.get() >> 8 | sqe.cdw12.get() >> 8;
         if sqe.nsid.get() == NSID_ALL || reserved != 0 {
             return Err(Status::INVALID_FIELD);

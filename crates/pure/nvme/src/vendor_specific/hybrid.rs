@@ -11,7 +11,7 @@ use super::opcode;
 use crate::KvCommand;
 use crate::key::Key;
 use crate::kv::StoreOptions;
-use crate::sqe::Sqe;
+use crate::sqe::{PointerRule, Sqe};
 use crate::status::Status;
 
 /// Whole pages of a hybrid store.
@@ -31,7 +31,7 @@ pub fn tail(nsid: u32, sequence: u32, bytes: &[u8]) -> Sqe {
     fragment(opcode::TAIL, nsid, sequence, bytes)
 }
 
-/// A decoded hybrid store. Its PRPs name the whole pages.
+/// A decoded hybrid store. Its data pointer names the whole pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HybridStore {
     /// The key.
@@ -51,9 +51,18 @@ impl HybridStore {
     /// As for Store; 02h for a value without a whole page or without a tail.
     #[inline]
     pub fn decode(sqe: &Sqe) -> Result<Self, Status> {
+        Self::decode_with(sqe, PointerRule::Prp)
+    }
+
+    /// The same, with the data pointers that `rule` admits.
+    ///
+    /// # Errors
+    /// As [`HybridStore::decode`].
+    #[inline]
+    pub fn decode_with(sqe: &Sqe, rule: PointerRule) -> Result<Self, Status> {
         let mut plain = *sqe;
         plain.opcode = crate::kv::opcode::STORE;
-        let KvCommand::Store { key, value_bytes, options } = KvCommand::decode(&plain)? else {
+        let KvCommand::Store { key, value_bytes, options } = KvCommand::decode_with(&plain, rule)? else {
             return Err(Status::INVALID_OPCODE);
         };
         if value_bytes < HYBRID_PAGE_BYTES || value_bytes.is_multiple_of(HYBRID_PAGE_BYTES) {

@@ -63,10 +63,18 @@ impl IndirectCommand {
     /// 01h for another opcode; 86h for a length below 17: such keys are in the entry; 02h for what is reserved (CDW14-15,
     /// and CDW11 bits 31:16), conflicting options, broadcast, fused commands, and SGLs.
     pub fn decode(sqe: &Sqe) -> Result<Self, Status> {
+        Self::decode_with(sqe, PointerRule::Prp)
+    }
+
+    /// The same, with the data pointers that `rule` admits.
+    ///
+    /// # Errors
+    /// As [`IndirectCommand::decode`].
+    pub fn decode_with(sqe: &Sqe, rule: PointerRule) -> Result<Self, Status> {
         if !is_indirect(sqe.opcode) {
             return Err(Status::INVALID_OPCODE);
         }
-        sqe.check_flags(PointerRule::Prp)?;
+        sqe.check_flags(rule)?;
         let (cdw10, cdw11) = (sqe.cdw10.get(), sqe.cdw11.get());
         let reserved = sqe.cdw14.get() | sqe.cdw15.get() | cdw11 >> 16;
         if sqe.nsid.get() == NSID_ALL || reserved != 0 {

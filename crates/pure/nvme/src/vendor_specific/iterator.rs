@@ -155,10 +155,18 @@ impl IteratorCommand {
     /// 01h for another opcode; 02h for what is reserved, a range that has not 64 bytes, a key of more than 16 bytes,
     /// broadcast, fused commands, and SGLs.
     pub fn decode(sqe: &Sqe) -> Result<Self, Status> {
+        Self::decode_with(sqe, PointerRule::Prp)
+    }
+
+    /// The same, with the data pointers that `rule` admits.
+    ///
+    /// # Errors
+    /// As [`IteratorCommand::decode`].
+    pub fn decode_with(sqe: &Sqe, rule: PointerRule) -> Result<Self, Status> {
         if !is_iterator(sqe.opcode) {
             return Err(Status::INVALID_OPCODE);
         }
-        sqe.check_flags(PointerRule::Prp)?;
+        sqe.check_flags(rule)?;
         if sqe.nsid.get() == NSID_ALL {
             return Err(Status::INVALID_FIELD);
         }

@@ -6,7 +6,7 @@ use saker_nvme::group::{
     TransactionResult, VERSION_BYTES, pack_transaction, parse, parse_transaction, read_transaction_results,
     result_bytes, write_transaction_results,
 };
-use saker_nvme::{Key, Sqe, Status};
+use saker_nvme::{Key, PointerRule, Sqe, Status};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U32;
 
@@ -43,7 +43,7 @@ fn entries_come_back_with_their_mode() {
     for command in commands {
         for mode in [GroupMode::PLAIN, TRANSACTION, VERSIONS] {
             let sqe = command.encode_in_mode(7, mode);
-            assert_eq!(GroupCommand::decode_with_mode(&sqe), Ok((command, mode)));
+            assert_eq!(GroupCommand::decode_with_mode(&sqe, PointerRule::Prp), Ok((command, mode)));
             // Who does not know transactions refuses them, as it always has.
             let plain = GroupCommand::decode(&sqe);
             assert_eq!(
@@ -55,7 +55,9 @@ fn entries_come_back_with_their_mode() {
     // A transaction may read what nobody asks to be told: its conditions are what counts.
     let unnamed = GroupCommand::OneWay { id: None, form: Form::Mixed, bytes: 44 };
     assert_eq!(GroupCommand::decode(&unnamed.encode(1)), Err(Status::INVALID_FIELD));
-    assert!(GroupCommand::decode_with_mode(&unnamed.encode_in_mode(1, TRANSACTION)).is_ok());
+    assert!(
+        GroupCommand::decode_with_mode(&unnamed.encode_in_mode(1, TRANSACTION), PointerRule::Prp).is_ok()
+    );
 }
 
 #[test]
@@ -64,7 +66,7 @@ fn refused_entries() {
     let with = |change: fn(&mut Sqe)| {
         let mut sqe = good.encode_in_mode(1, TRANSACTION);
         change(&mut sqe);
-        GroupCommand::decode_with_mode(&sqe)
+        GroupCommand::decode_with_mode(&sqe, PointerRule::Prp)
     };
     let refused: [fn(&mut Sqe); 9] = [
         |s| s.nsid = U32::new(u32::MAX),
@@ -87,12 +89,12 @@ fn refused_entries() {
         GroupCommand::Bulk { bytes: 3196 },
     ];
     for other in others {
-        let refused = GroupCommand::decode_with_mode(&other.encode_in_mode(1, TRANSACTION));
+        let refused = GroupCommand::decode_with_mode(&other.encode_in_mode(1, TRANSACTION), PointerRule::Prp);
         assert_eq!(refused, Err(Status::INVALID_FIELD), "{other:?}");
     }
     let mut store = Sqe::new(1, 1);
     store.cdw11 = U32::new(0x0101);
-    assert_eq!(GroupCommand::decode_with_mode(&store), Err(Status::INVALID_OPCODE));
+    assert_eq!(GroupCommand::decode_with_mode(&store, PointerRule::Prp), Err(Status::INVALID_OPCODE));
 }
 
 /// A version of which no byte is like another.
