@@ -39,7 +39,6 @@ use crate::local::Local;
 use crate::memory::Seat;
 use crate::turn::{Crowd, Turn};
 use iterators::Iterators;
-pub(crate) use iterators::iterators_max;
 pub(crate) use start::start;
 use tally::{Tally, class_of};
 pub(crate) use watch::Watch;

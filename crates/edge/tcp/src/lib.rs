@@ -31,6 +31,7 @@ mod counts;
 mod engine;
 mod error;
 mod heap;
+mod limits;
 mod local;
 mod logs;
 mod memory;

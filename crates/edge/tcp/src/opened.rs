@@ -13,11 +13,10 @@ use saker_host::{ConnectOptions, Connection, KvQueue, Port};
 use saker_nvme::vendor_specific::{Capabilities, Methods};
 
 use crate::config::Served;
-use crate::engine::iterators_max;
 use crate::error::ServeError;
+use crate::limits::ITERATORS_MAX;
 use crate::local::{Clocked, Local, Shared};
 use crate::redis::{self, Redis, RedisQueue};
-use crate::server::CONTROLLERS_MAX;
 
 /// Commands that the device has at once; more wait in the subsystem's thread.
 const DEPTH: u16 = 1024;
@@ -48,7 +47,7 @@ impl Opened {
         let port =
             Port { space: host.space, registers: host.registers, doorbells: host.doorbells, bar: host.bar };
         let mut clocked = Clocked::new(device);
-        clocked.allow_iterators(iterators_max(CONTROLLERS_MAX));
+        clocked.allow_iterators(ITERATORS_MAX);
         let io_queues = if has_redis { 2 } else { 1 };
         let options = ConnectOptions { io_queues, ..ConnectOptions::default() };
         let mut connection = Connection::connect(port, &mut clocked, options).map_err(Error::from)?;

@@ -28,6 +28,7 @@ use crate::counts::{SocketCounts, count};
 use crate::engine::{self, Watch};
 use crate::error::ServeError;
 use crate::heap::{self, Heap};
+use crate::limits::CONTROLLERS_MAX;
 use crate::logs::{Limits, told};
 use crate::memory::{Memory, STANDSTILL};
 use crate::metrics::server::Endpoint;
@@ -37,8 +38,6 @@ use crate::strangers::{Permits, Strangers};
 
 /// Discovery controllers at most: each host needs one for a moment.
 const DISCOVERY_CONTROLLERS_MAX: usize = 256;
-/// I/O controllers of a subsystem at most.
-pub(crate) const CONTROLLERS_MAX: usize = 256;
 /// After a failure to accept, such as of too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How often it is looked whether hosts stand still while others wait for memory.

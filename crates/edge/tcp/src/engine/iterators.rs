@@ -9,18 +9,7 @@ use saker_nvme::{Sqe, Status};
 use saker_target::{ConnectionId, HostId, IoCommand};
 
 use super::{Engine, Flight, Purpose};
-
-/// Most of a connection in a namespace, as a queue of a device has them; as many again beside others.
-const PER_CONNECTION_MAX: usize = 16;
-/// What each host has in a namespace whatever others do: one connection's.
-const PER_HOST: usize = PER_CONNECTION_MAX;
-/// What hosts may have beyond that, all together: each takes half of what the others have left at most.
-const COMMON: usize = 1024;
-
-/// What a device has to allow the target in a namespace for all this, with what is opened beside others.
-pub(crate) const fn iterators_max(hosts_max: usize) -> usize {
-    2 * (hosts_max * PER_HOST + COMMON)
-}
+use crate::limits::{ITERATORS_COMMON, ITERATORS_PER_CONNECTION, ITERATORS_PER_HOST};
 
 /// An open iterator: its namespace and its number.
 type Iterator = (u32, u32);
@@ -110,7 +99,7 @@ impl Iterators {
 
     fn has_place(&self, id: ConnectionId, nsid: u32, times: usize) -> bool {
         let Some(mine) = self.0.get(&id) else { return false };
-        mine.has(nsid) < times * PER_CONNECTION_MAX
+        mine.has(nsid) < times * ITERATORS_PER_CONNECTION
             && self.of_host(mine.host, nsid) < times * self.share(mine.host, nsid)
     }
 
@@ -124,8 +113,8 @@ impl Iterators {
         for mine in self.0.values().filter(|mine| mine.host != host) {
             *others.entry(mine.host).or_default() += mine.has(nsid);
         }
-        let taken: usize = others.values().map(|has| has.saturating_sub(PER_HOST)).sum();
-        PER_HOST + COMMON.saturating_sub(taken) / 2
+        let taken: usize = others.values().map(|has| has.saturating_sub(ITERATORS_PER_HOST)).sum();
+        ITERATORS_PER_HOST + ITERATORS_COMMON.saturating_sub(taken) / 2
     }
 
     /// The device has opened one, or refused to.
