@@ -180,7 +180,10 @@ load_pairs() {
             sleep 0.2
         done
         sort /tmp/pairs.tsv > /tmp/written; sort /tmp/dump.tsv > /tmp/found
-        cmp /tmp/written /tmp/found > /dev/null 2>&1 || { echo "pairs of round $round differ" > /tmp/wrong; return; }
+        cmp /tmp/written /tmp/found > /dev/null 2>&1 || {
+            echo "pairs of round $round differ: $(diff /tmp/written /tmp/found | grep '^[-+]' | cut -c1-60 | head -20)" > /tmp/wrong
+            return
+        }
         echo "$round $again" > /tmp/pairs.rounds
     done
 }
