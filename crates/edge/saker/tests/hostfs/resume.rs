@@ -113,3 +113,26 @@ fn a_flush_confirms_only_what_lasts() {
         }
     }
 }
+
+/// Nothing is stored, read or promised by a device whose Format has failed, until one succeeds.
+#[test]
+fn a_format_that_failed_refuses_a_flush_as_it_refuses_a_store() {
+    for engine in EngineKind::ALL {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("disk.img");
+        ImagePlan { engine: *engine, ..ImagePlan::kv(8 << 20, "tiny", 3) }.create(&path).expect("creates");
+        let mut kv = Kv::open(&format!("file:{}?depth=4", path.display())).expect("opens");
+        (0..300).for_each(|n| kv.put(&key(n), &value(n, 1, 1000)).expect("puts"));
+        kv.flush().expect("flushes");
+        faults::plan(Some(HostPlan { fault: HostFault::Io, at: 1, calls: u64::MAX }));
+        let formatted = kv.format();
+        let (stored, flushed) = (kv.put(&key(1), &value(1, 2, 10)), kv.flush());
+        faults::plan(None);
+        assert!(formatted.is_err() && stored.is_err(), "{engine:?}: {formatted:?}, {stored:?}");
+        assert_eq!(flushed, stored, "{engine:?}");
+        kv.format().expect("the disk is well again");
+        kv.put(&key(1), &value(1, 3, 10)).expect("stores");
+        kv.flush().expect("flushes");
+        assert_eq!(kv.get(&key(1)), Ok(Some(value(1, 3, 10))), "{engine:?}");
+    }
+}
