@@ -21,18 +21,29 @@ const KEPT_MAX: i32 = 256 << 20;
 pub(crate) struct Heap {
     /// The most that connections used, as far as it was not given back since.
     kept: usize,
+    /// Whether to search once more.
+    again: bool,
 }
 
 impl Heap {
     /// Gives back what was not used since the last call. To be called every second or so: work that takes the same memory again
     /// and again leaves it where it is.
     pub fn settle(&mut self, memory: &Memory) {
-        let used = memory.most_used();
-        self.kept = self.kept.max(used);
-        if self.kept - used >= WORTH_BYTES {
-            self.kept = used;
+        if self.is_due(memory.most_used()) {
             give_back();
         }
+    }
+
+    /// Whether to search for free pages now, when at most `used` bytes were used since the last call. Bytes leave a connection's account
+    /// a moment before they are freed, so a search may come between and find nothing. Another one follows it.
+    fn is_due(&mut self, used: usize) -> bool {
+        self.kept = self.kept.max(used);
+        let is_worth = self.kept - used >= WORTH_BYTES;
+        if is_worth {
+            self.kept = used;
+        }
+        let again = std::mem::replace(&mut self.again, is_worth);
+        is_worth || again
     }
 }
 
@@ -66,3 +77,17 @@ fn give_back() {
 /// Other allocators return memory by themselves.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn give_back() {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_used_any_more_is_searched_for_twice() {
+        let used = [0, 3, 3, 3, 1, 1, 1, 0, 2, 0, 0].map(|n| n * (WORTH_BYTES - 1));
+        let mut heap = Heap::default();
+        let due = used.map(|used| heap.is_due(used));
+        let expected = [false, false, false, false, true, true, false, false, false, true, true];
+        assert_eq!(due, expected);
+    }
+}

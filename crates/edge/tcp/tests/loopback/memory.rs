@@ -11,6 +11,7 @@ use saker_nvme::admin::{SetFeatures, build, feature::fid};
 use saker_nvme::{Sqe, Status, kv};
 use saker_nvme_tcp::initiator::Data;
 use saker_tcp::{Server, ServerConfig};
+use saker_testing::tier;
 
 use crate::loopback::raw::RawQueue;
 use crate::loopback::support::{config, count, open, value};
@@ -231,16 +232,18 @@ impl Drop for Process {
 
 /// Beside what connections hold: stacks, queues, and what an allocator needs to tell blocks apart.
 const SLACK: usize = 24 * MIB;
+/// What is not worth a search for free pages stays with the process (`tcp/src/heap.rs`).
+const NOT_WORTH: usize = 16 * MIB;
 
 #[test]
 fn the_memory_of_a_process_comes_back() {
-    let hosts = count(240);
+    let hosts = tier(40, 240);
     // In the long tier with what a target has by default.
-    let max = if hosts == 240 { ServerConfig::empty().connections_memory_max } else { 96 * MIB };
+    let max = if hosts == 240 { ServerConfig::empty().connections_memory_max } else { 192 * MIB };
     let process = Process::start(max);
     let url = format!("tcp://{}/{}", process.address, process.nqn);
     let long = store(&url);
-    // What is brought in by a first long value stays.
+    // What is brought in by a first long value stays, as far as it has been by now.
     assert!(Kv::open(&url).expect("open").get(b"long").expect("read").as_ref() == Some(&long));
     let (before, _) = process.resident();
     let crowd: Vec<Stuck> = (0..hosts).map(|_| Stuck::new(process.address, &process.nqn)).collect();
@@ -249,9 +252,12 @@ fn the_memory_of_a_process_comes_back() {
     let mut other = Kv::open(&format!("{url}?timeout=60")).expect("open");
     assert!(other.get(b"long").expect("read").as_ref() == Some(&long));
     drop((crowd, other));
-    wait("memory is given back", || process.resident().0 < before + SLACK);
+    wait("memory is given back", || process.resident().0 < before + SLACK + NOT_WORTH);
     let (after, _) = process.resident();
     println!("{hosts} hosts: {} MiB before, {} at most, {} after", before / MIB, most / MIB, after / MIB);
     assert!(most <= before + max + SLACK, "{most} bytes at most, {before} before");
-    assert!(most > before + 16 * MIB, "the hosts hold memory: {most} bytes at most, {before} before");
+    assert!(
+        most > before + SLACK + NOT_WORTH,
+        "the hosts hold memory: {most} bytes at most, {before} before"
+    );
 }
