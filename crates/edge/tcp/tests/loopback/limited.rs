@@ -137,7 +137,8 @@ fn number(kv: &mut Kv, name: &str) -> u64 {
     counters.iter().filter(|counter| counter.name == name).map(|counter| counter.value).sum()
 }
 
-fn together(device: &str, seed: u64) {
+/// How many commands waited for a limit.
+fn together(device: &str, seed: u64) -> u64 {
     let server = limited(device);
     let rounds = tier(8, 120);
     let models = std::thread::scope(|scope| {
@@ -156,20 +157,38 @@ fn together(device: &str, seed: u64) {
     for (who, model) in models {
         assert!(scanned(&mut kv, who) == model, "{device}, seed {seed}, {}", char::from(who));
     }
-    assert!(number(&mut kv, "host_limit_waits") > 0, "{device}: it has a limit");
+    let waits = number(&mut kv, "host_limit_waits");
     drop(kv);
     server.stop().expect("stopped");
+    waits
 }
 
 #[test]
 fn nothing_is_mixed_up() {
     let folder = tempfile::tempdir().expect("a folder");
     for seed in seeds(tier(1, 12)) {
+        let mut waits = 0;
         for engine in EngineKind::ALL {
-            devices(*engine, folder.path()).iter().for_each(|device| together(device, seed));
+            waits += devices(*engine, folder.path()).iter().map(|device| together(device, seed)).sum::<u64>();
             std::fs::remove_file(folder.path().join(engine.name())).expect("removed");
         }
+        // A busy machine may be slower than the limit on some of them.
+        assert!(waits > 0, "seed {seed}: there is a limit");
     }
+}
+
+/// Stores of a host wait for its limit while another one formats the namespace. How many were carried out behind the format.
+fn stored_behind_a_format(slow: &mut Kv, free: &mut Kv) -> usize {
+    std::thread::scope(|scope| {
+        let puts = scope.spawn(|| {
+            (0..120_u32).for_each(|n| slow.put_queued(&n.to_le_bytes(), &[1; 100]).expect("sent"));
+            slow.drain().expect("each is stored")
+        });
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        free.format().expect("formatted");
+        puts.join().expect("no panic");
+    });
+    free.list(None).count()
 }
 
 /// Commands that wait for a limit while another host formats the namespace are carried out, before it or behind it; none is lost on the way.
@@ -180,20 +199,21 @@ fn a_format_passes_what_waits() {
         for device in devices(*engine, folder.path()) {
             let server = limited(&device);
             let (mut slow, mut free) = (host(&server, SLOW), host(&server, FREE));
-            slow.put(b"before", b"gone").expect("stored");
-            std::thread::scope(|scope| {
-                let puts = scope.spawn(|| {
-                    (0..120_u32).for_each(|n| slow.put_queued(&n.to_le_bytes(), &[1; 100]).expect("sent"));
-                    slow.drain().expect("each is stored")
-                });
-                std::thread::sleep(std::time::Duration::from_millis(100));
-                free.format().expect("formatted");
-                puts.join().expect("no panic");
+            // On a busy machine the format may come before the first or behind the last one.
+            let is_between = (0..30).any(|_| {
+                slow.put(b"before", b"gone").expect("stored");
+                let left = stored_behind_a_format(&mut slow, &mut free);
+                assert_eq!(slow.get(b"before").expect("read"), None, "{device}");
+                let last = (left > 0).then(|| vec![1; 100]);
+                assert_eq!(
+                    slow.get(&119_u32.to_le_bytes()).expect("read"),
+                    last,
+                    "{device}: {left} are left"
+                );
+                assert!(left <= 120, "{device}: {left} of 120 are left");
+                (1..120).contains(&left)
             });
-            let left = free.list(None).count();
-            assert!((1..120).contains(&left), "{device}: {left} were stored behind the format");
-            assert_eq!(slow.get(b"before").expect("read"), None, "{device}");
-            assert_eq!(slow.get(&119_u32.to_le_bytes()).expect("read"), Some(vec![1; 100]), "{device}");
+            assert!(is_between, "{device}: a format passes commands that wait");
             drop((slow, free));
             server.stop().expect("stopped");
         }
