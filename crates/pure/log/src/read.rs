@@ -20,6 +20,13 @@ const LINE_BYTES: usize = 64;
 /// Longer ranges are read in order, which the processor foresees.
 const AHEAD_BYTES_MAX: usize = 4 * LINE_BYTES;
 
+/// A byte of each cache line of a record, as far as a hint for each ([`saker_sim::Meter::touch`]) is worth it.
+#[inline]
+pub fn lines(record: &[u8]) -> impl Iterator<Item = &u8> {
+    let first = record.get(..AHEAD_BYTES_MAX).unwrap_or(record);
+    first.iter().step_by(LINE_BYTES).chain(first.last())
+}
+
 /// A page of the log, wherever it is now; one that does not exist cannot be read.
 #[inline]
 pub fn page_of<'m, M: SegmentStore>(log: &Log, m: &'m M, page: PageAddr) -> Page<'m> {
@@ -138,10 +145,8 @@ impl Bytes {
         m: &'m M,
     ) -> impl Iterator<Item = &'m u8> + use<'m, M> {
         let (page, start) = self.begin(log);
-        let bytes = (self.bytes as usize).min(AHEAD_BYTES_MAX);
         let memory = m.ahead(page, start).unwrap_or_default();
-        let memory = memory.get(..bytes).unwrap_or(memory);
-        memory.iter().step_by(LINE_BYTES).chain(memory.last())
+        lines(memory.get(..self.bytes as usize).unwrap_or(memory))
     }
 
     /// The bytes from `offset` to the end of the range or of their page; empty at the end or when not resident.

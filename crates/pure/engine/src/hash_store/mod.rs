@@ -93,6 +93,7 @@ pub struct HashStore {
     credit: credit::Credit,
     plan: Plan<IndexKey>,
     pairs: group::Pairs,
+    found: group::Found,
     prefetch: prefetch::Prefetch,
 }
 
@@ -115,6 +116,7 @@ impl HashStore {
             credit: credit::Credit::default(),
             plan: Plan::default(),
             pairs: group::Pairs::default(),
+            found: group::Found::new(),
             prefetch: prefetch::Prefetch::default(),
         };
         let lost = store.lost_in_segment(record_bytes(16, config.value_bytes_max));

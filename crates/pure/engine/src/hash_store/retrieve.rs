@@ -75,18 +75,24 @@ impl HashStore {
         record: &[u8],
         sink: &mut K,
     ) -> Result<u32, KvError> {
-        let found = if addr.is_member() {
-            pair_here(record, key)
-        } else {
-            check_here(record, key, addr, self.config.owner)
-        };
-        let (_, value) = found.ok_or(KvError::Corrupt)?;
+        let value = self.value_of(key, addr, record).ok_or(KvError::Corrupt)?;
         let wanted = value.len().min(sink.room() as usize);
         if wanted > 0 {
             let wanted = value.get(..wanted).ok_or(KvError::Corrupt)?;
             sink.write(0, wanted).map_err(|_| KvError::Transfer)?;
         }
         Ok(value.len() as u32)
+    }
+
+    /// The value in a record that lies in one piece. `None` if it does not match.
+    #[inline]
+    pub(super) fn value_of<'r>(&self, key: &[u8], addr: RecordAddr, record: &'r [u8]) -> Option<&'r [u8]> {
+        let found = if addr.is_member() {
+            pair_here(record, key)
+        } else {
+            check_here(record, key, addr, self.config.owner)
+        };
+        found.map(|(_, value)| value)
     }
 
     /// Delivers from a record whose pages are here.

@@ -77,7 +77,17 @@ impl ResultsWriter {
         let word = u32::from(Status::SUCCESS.shifted()) | if fits { 0 } else { LEFT_OUT };
         self.head(word, bytes);
         self.open = if fits { bytes as usize } else { 0 };
+        if self.bytes.capacity() - self.bytes.len() < self.open {
+            self.make_room(bytes as usize);
+        }
         if bytes == 0 { false } else { fits }
+    }
+
+    /// Makes room for a value and for the results to come as well, if they are like this one.
+    #[cold]
+    fn make_room(&mut self, value_bytes: usize) {
+        let alike = self.owed / RESULT_BYTES * (RESULT_BYTES + padded(value_bytes)) + padded(value_bytes);
+        self.bytes.reserve(alike.min(self.bytes_max.saturating_sub(self.bytes.len())));
     }
 
     /// The next operation found a value of `bytes` bytes that is not to be had here.

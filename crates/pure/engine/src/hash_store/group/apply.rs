@@ -4,9 +4,10 @@
 use super::super::HashStore;
 use crate::mix::IndexKey;
 use saker_engine_api::{Answers, GroupOp, KvError, Version};
-use saker_log::LogAddr;
+use saker_log::{Bytes, LogAddr};
 use saker_segment_store::SegmentStore;
 use saker_sim::{Meter, Unit};
+use saker_value_log::RecordAddr;
 use saker_value_log::group::seal::Role;
 use saker_value_log::group::{Planned, ToAnswers, member_loc};
 use saker_value_log::record::record_bytes;
@@ -21,6 +22,8 @@ impl HashStore {
         w: &mut W,
     ) {
         let members = std::mem::take(&mut self.plan.members);
+        let found = std::mem::take(&mut self.found);
+        let mut reads = found.iter();
         let (mut bytes, mut wrote) = (0, false);
         answers.begin(members.len() as u32, Version(self.version));
         for p in &members {
@@ -38,8 +41,13 @@ impl HashStore {
                     wrote = true;
                     answers.done(Ok(()));
                 }
-                (_, Some(place)) if p.member.op == GroupOp::Retrieve => {
-                    self.answer(place, p.member.key.len(), answers, m, w);
+                (_, place) if p.member.op == GroupOp::Retrieve => {
+                    // The store is as it was when they were looked up: no other member writes their keys.
+                    let addr = *reads.next().expect("each was looked up");
+                    match place.zip(addr) {
+                        Some((place, addr)) => self.answer((place, p.member.key.len()), addr, answers, m, w),
+                        None => answers.done(p.result.and(Err(KvError::NotFound))),
+                    }
                 }
                 _ => answers.done(p.result),
             }
@@ -47,6 +55,7 @@ impl HashStore {
         self.version += u64::from(wrote);
         self.charge(members.len() as u64, if wrote { bytes } else { 0 }, w);
         self.plan.members = members;
+        self.found = found;
     }
 
     /// A member is the tombstone of its key.
@@ -62,19 +71,29 @@ impl HashStore {
 
     /// Delivers a value whose pages are here.
     fn answer<M: SegmentStore, W: Meter, A: Answers>(
-        &mut self,
-        place: IndexKey,
-        key_bytes: usize,
+        &self,
+        (place, key_bytes): (IndexKey, usize),
+        addr: RecordAddr,
         answers: &mut A,
         m: &M,
         w: &mut W,
     ) {
-        let Some(addr) = self.index.get(place) else { return answers.done(Err(KvError::NotFound)) };
         let (key, _) = self.index.key(place);
         w.work(Unit::Compare, 1);
         w.work(Unit::ChecksumByte, u64::from(addr.bytes()));
         w.work(Unit::CopyByte, u64::from(addr.bytes()));
-        let (start, value_bytes) = match self.records().check(&key[..key_bytes], addr, self.config.owner, m) {
+        let key = &key[..key_bytes];
+        let range = Bytes::new(LogAddr(addr.position()), addr.bytes());
+        if let Some(record) = range.whole(&self.log, m) {
+            let Some(value) = self.value_of(key, addr, record) else {
+                return answers.done(Err(KvError::Corrupt));
+            };
+            if answers.found(value.len() as u32) {
+                answers.value(value);
+            }
+            return;
+        }
+        let (start, value_bytes) = match self.records().check(key, addr, self.config.owner, m) {
             Ok(found) => found,
             Err(e) => return answers.done(Err(e)),
         };

@@ -10,20 +10,21 @@
 mod apply;
 mod pairs;
 mod plan;
+mod reads;
 
 pub use pairs::Pairs;
+pub use reads::Found;
 
 use super::HashStore;
 use super::reserve::FOR_PAIRS;
 use saker_engine_api::{
-    Answers, Capability, Context, GroupError, GroupOp, GroupSource, Groups, KvError, PairVersion, Unsupported,
+    Answers, Capability, Context, GroupError, GroupSource, Groups, KvError, PairVersion, Unsupported,
 };
-use saker_log::{Bytes, LogAddr, Writer};
+use saker_log::{LogAddr, Writer};
 use saker_segment_store::{SegmentStore, Stall, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
-use saker_value_log::RecordAddr;
 use saker_value_log::group::seal::Role;
-use saker_value_log::group::{GROUP_BYTES_MAX, KeyCost, Planned, counted_bytes, seal_members};
+use saker_value_log::group::{GROUP_BYTES_MAX, KeyCost, counted_bytes, seal_members};
 use saker_value_log::record::{self, HEADER_BYTES, Header, Kind, record_bytes};
 
 type Refused<G> = GroupError<<G as GroupSource>::Malformed>;
@@ -256,7 +257,7 @@ impl HashStore {
         if let Err(refused) = self.plan.atomic(source.flags()) {
             return Step::Done(Err(refused));
         }
-        ready!(self.reads_resident(m));
+        ready!(self.reads_resident(m, w));
         if !self.plan.writes() {
             self.apply(LogAddr(0), answers, m, w);
             return Step::Done(Ok(()));
@@ -276,27 +277,6 @@ impl HashStore {
         self.commit_group(source, writer, m);
         self.apply(log_addr, answers, m, w);
         Step::Done(Ok(()))
-    }
-
-    /// `Need` names the pages of all values that the group retrieves.
-    fn reads_resident<M: SegmentStore>(&self, m: &M) -> Step<()> {
-        let (mut pages, mut absent) = (Vec::new(), false);
-        for addr in self.retrieved() {
-            let range = Bytes::new(LogAddr(addr.position()), addr.bytes());
-            pages.extend(range.pages(&self.log));
-            absent |= matches!(range.resident(&self.log, m), Step::Need(_));
-        }
-        if !absent {
-            return Step::Done(());
-        }
-        pages.sort_unstable();
-        pages.dedup();
-        Step::Need(pages)
-    }
-
-    fn retrieved(&self) -> impl Iterator<Item = RecordAddr> {
-        let reads = |p: &&Planned<_>| p.member.op == GroupOp::Retrieve;
-        self.plan.members.iter().filter(reads).filter_map(|p| self.index.get(p.place?))
     }
 
     /// Whether what the group stores fits, given what it replaces. It is admitted or refused as a whole. Collections
