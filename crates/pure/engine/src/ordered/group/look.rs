@@ -8,7 +8,7 @@ use super::super::living::Replaced;
 use super::super::space::replaceable_bytes;
 use super::super::structure::Structure;
 use saker_engine_api::{GroupError, GroupOp, KvError};
-use saker_log::{Bytes, LogAddr};
+use saker_log::{Bytes, LogAddr, Look, lines};
 use saker_segment_store::{Reads, SegmentStore, Stall, Step, ready};
 use saker_sim::Meter;
 use saker_value_log::group::seal::Role;
@@ -67,10 +67,17 @@ impl<S: Structure> Store<S> {
                     {
                         let range = Bytes::new(LogAddr(e.addr.position()), e.addr.bytes());
                         looked.reads.extend(range.pages(&self.log));
-                        match range.resident(&self.log, m) {
-                            Step::Done(Ok(())) => {}
-                            Step::Done(Err(failed)) => found = Err(failed.into()),
-                            Step::Need(_) | Step::Blocked(_) => is_absent = true,
+                        match range.look(&self.log, m) {
+                            // Their cache misses overlap.
+                            Look::Whole(record) if w.touches() => {
+                                lines(record).for_each(|byte| w.touch(byte))
+                            }
+                            Look::Whole(_) => {}
+                            Look::Absent(_) | Look::Elsewhere => match range.resident(&self.log, m) {
+                                Step::Done(Ok(())) => {}
+                                Step::Done(Err(failed)) => found = Err(failed.into()),
+                                Step::Need(_) | Step::Blocked(_) => is_absent = true,
+                            },
                         }
                     }
                     looked.found.push(found);
