@@ -21,6 +21,10 @@ use crate::socket::Socket;
 const BAR0: u32 = 0;
 /// Configuration space.
 const CONFIG: u32 = 7;
+/// Interrupts by message, and the one by which a server asks its client to leave (linux/vfio.h, `VFIO_PCI_MSIX_IRQ_INDEX`,
+/// `VFIO_PCI_REQ_IRQ_INDEX`).
+const MSIX: u32 = 2;
+const REQUEST: u32 = 4;
 /// Class code of NVM Express.
 const CLASS: u32 = 0x01_08_02;
 /// Entries of each admin queue.
@@ -72,9 +76,9 @@ impl Function {
             Some((file, at, _)) => doorbells(&file, at, QUEUE_PAIRS)?,
             None => Doorbells::new(QUEUE_PAIRS),
         };
-        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(io::Error::from)?;
-        socket.set_vector(0, event.as_fd())?;
-        socket.set_vector(1, event.as_fd())?;
+        let event = new_event()?;
+        socket.set_interrupt(MSIX, 0, event.as_fd())?;
+        socket.set_interrupt(MSIX, 1, event.as_fd())?;
         let space = DmaSpace::over(memory);
         Ok(Self { socket, space, doorbells, is_mapped, event, admin: None, next_cid: 0, file })
     }
@@ -198,6 +202,30 @@ impl Function {
         self.socket.post(BAR0, at, value)
     }
 
+    /// An event that the server tells when it wants the device back: what is under way is to end, then the function to be
+    /// [left](Self::leave), for which the server waits. `None`: it does not ask.
+    ///
+    /// # Errors
+    /// [`VfioError`].
+    pub fn hear_requests(&mut self) -> Result<Option<OwnedFd>, VfioError> {
+        if self.socket.interrupts(REQUEST)? == 0 {
+            return Ok(None);
+        }
+        let event = new_event()?;
+        self.socket.set_interrupt(REQUEST, 0, event.as_fd())?;
+        Ok(Some(event))
+    }
+
+    /// Shuts the controller down, disables it, and says goodbye.
+    ///
+    /// # Errors
+    /// [`VfioError`]; the server sees a goodbye all the same.
+    pub fn leave(&mut self) -> Result<(), VfioError> {
+        let ended = self.shut_down().and_then(|()| self.disable());
+        self.socket.close();
+        ended
+    }
+
     /// Waits for an interrupt, not longer than that.
     ///
     /// # Errors
@@ -222,6 +250,10 @@ impl Function {
         }
         Ok(())
     }
+}
+
+pub(crate) fn new_event() -> io::Result<OwnedFd> {
+    Ok(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)
 }
 
 /// CC of an enabled controller with all command sets.

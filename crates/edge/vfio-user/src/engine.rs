@@ -17,9 +17,11 @@ use saker::any::{Lag, catch_up};
 use saker::{AnyDevice, Error, panics::ends_process};
 use saker_link::DmaSpace;
 use saker_pcie::Function;
+use saker_pcie::bar::{irq, irq_count};
 use saker_sim::Instant;
 
 use crate::bus_error;
+use crate::probe::{Counts, Question, Questions};
 use crate::session::Session;
 use crate::vectors::Vectors;
 
@@ -33,6 +35,9 @@ pub(crate) struct Stop {
 
 /// How long a queue may be without memory between two messages: a client that moves memory unmaps it and maps it anew.
 const WITHOUT_MEMORY: Duration = Duration::from_millis(200);
+/// How long a client that can be asked to leave may take to do so: a guest's hot plug driver waits 5 s before it begins (torvalds/linux,
+/// `drivers/pci/hotplug/pciehp_ctrl.c`), and what is under way has to end.
+const LEAVING: Duration = Duration::from_secs(20);
 /// Turns without work before a polling thread gives its core away for a moment.
 const SPINS: u32 = 20_000;
 /// Turns of a polling thread between two looks at the socket: a system call.
@@ -44,7 +49,6 @@ pub(crate) struct Client {
     pub session: Session,
     /// The first message has been answered.
     pub is_greeted: bool,
-    requests: u64,
 }
 
 #[derive(Debug)]
@@ -55,11 +59,18 @@ pub(crate) struct Engine {
     pub function: Function,
     pub space: Arc<DmaSpace>,
     pub vectors: Vectors,
+    /// What the client is asked to leave by.
+    pub request: Vectors,
+    /// Until when a client that was asked to leave is served.
+    leave_by: Option<Clock>,
     /// The file with the page of doorbells, if it polls.
     pub doorbells: Option<OwnedFd>,
     pub client: Option<Client>,
     /// Since when a queue has no memory.
     pub without_memory: Option<Clock>,
+    /// What is counted of clients.
+    pub counts: Arc<Counts>,
+    questions: Arc<Questions>,
     /// Pages that clients had taken away, as last looked at.
     lost_pages: u64,
     lag: Lag,
@@ -76,11 +87,13 @@ pub(crate) struct Parts {
     pub function: Function,
     pub space: Arc<DmaSpace>,
     pub doorbells: Option<OwnedFd>,
+    pub counts: Arc<Counts>,
+    pub questions: Arc<Questions>,
 }
 
 impl Engine {
     pub fn new(parts: Parts, stop: Arc<Stop>) -> Self {
-        let Parts { socket, listener, device, function, space, doorbells } = parts;
+        let Parts { socket, listener, device, function, space, doorbells, counts, questions } = parts;
         let base = device.now();
         Self {
             socket,
@@ -88,10 +101,14 @@ impl Engine {
             device,
             function,
             space,
-            vectors: Vectors::default(),
+            vectors: Vectors::new(irq_count(irq::MSIX)),
+            request: Vectors::new(irq_count(irq::REQUEST)),
+            leave_by: None,
             doorbells,
             client: None,
             without_memory: None,
+            counts,
+            questions,
             lost_pages: bus_error::lost_pages(),
             lag: Lag::default(),
             begun: Clock::now(),
@@ -104,8 +121,11 @@ impl Engine {
     pub fn run(mut self) -> Result<(), Error> {
         let ends_process = ends_process("vfio-user");
         let (mut idle, mut turns) = (0, 0_u32);
-        while !self.is_stopped() {
+        while !self.is_over() {
             turns = turns.wrapping_add(1);
+            if self.questions.has_any() {
+                self.answer();
+            }
             if self.turn(turns) {
                 idle = 0;
                 ends_process.at_work();
@@ -124,8 +144,35 @@ impl Engine {
         self.finish()
     }
 
+    fn answer(&mut self) {
+        for question in self.questions.take() {
+            // Who does not wait any more has no use for it.
+            match question {
+                Question::Pulse(told) => drop(told.send(())),
+                Question::Counters(told) => drop(told.send(self.device.counters())),
+            }
+        }
+    }
+
     fn is_stopped(&self) -> bool {
         self.stop.is_wanted.load(Ordering::Acquire)
+    }
+
+    /// Whether nobody is served any more. A client that can be asked to leave is asked, and served until it has left.
+    fn is_over(&mut self) -> bool {
+        if !self.is_stopped() {
+            return false;
+        }
+        if self.leave_by.is_none() && self.client.is_some() && self.request.tell(0) {
+            tracing::info!(socket = self.socket, "the client is asked to leave");
+            self.leave_by = Some(Clock::now() + LEAVING);
+        }
+        self.client.is_none() || self.has_to_end()
+    }
+
+    /// Whether it ends now, whatever goes on.
+    fn has_to_end(&self) -> bool {
+        self.is_stopped() && self.leave_by.is_none_or(|by| Clock::now() >= by)
     }
 
     fn is_polling(&self) -> bool {
@@ -196,6 +243,7 @@ impl Engine {
     fn look_for_lost_memory(&mut self) {
         self.lost_pages = bus_error::lost_pages();
         if self.client.is_some() && self.space.has_lost_foreign() {
+            Counts::add(&self.counts.expelled);
             self.leave(&"it has taken away memory that it had mapped");
         }
     }
@@ -203,20 +251,26 @@ impl Engine {
     /// The client has gone, or is made to go: with it its memory, its interrupts and the state of the controller. What was
     /// acknowledged stays.
     fn leave(&mut self, why: &dyn std::fmt::Display) {
-        let Some(client) = self.client.take() else { return };
-        tracing::info!(socket = self.socket, requests = client.requests, %why, "the client has left");
+        if self.client.take().is_none() {
+            return;
+        }
+        let requests = self.counts.requests.load(Ordering::Relaxed);
+        tracing::info!(socket = self.socket, requests, %why, "the client has left");
+        self.counts.is_there.store(false, Ordering::Relaxed);
         self.device.lose_memory();
         self.without_memory = None;
-        self.vectors = Vectors::default();
+        self.vectors = Vectors::new(irq_count(irq::MSIX));
+        self.request = Vectors::new(irq_count(irq::REQUEST));
         self.space.unmap_all_foreign();
         self.function.reset();
     }
 
     /// A reset of the function, by whatever way: done when no command reaches the client's memory any more.
     pub fn reset(&mut self) {
+        Counts::add(&self.counts.resets);
         self.without_memory = None;
         self.function.reset();
-        while !self.is_stopped() {
+        while !self.has_to_end() {
             self.advance();
             if self.device.is_disabled() {
                 return;

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use saker_link::ForeignError;
-use saker_pcie::bar::{VECTORS, irq, region};
+use saker_pcie::bar::{irq, region};
 use saker_pcie::function::AccessError;
 use saker_pcie::message::{DATA_BYTES_MAX, IrqAction, MessageError};
 use saker_pcie::reply::{self, DMA_MAPS_MAX};
@@ -13,6 +13,7 @@ use saker_pcie::{Effect, Header, Request};
 
 use crate::engine::Engine;
 use crate::memory;
+use crate::probe::Counts;
 use crate::session::{Message, SessionError};
 
 /// What came of a request.
@@ -79,6 +80,7 @@ impl Engine {
         let header = message.header;
         let outcome = self.obey(message).unwrap_or_else(|refused| {
             let Refused { errno, why } = refused;
+            Counts::add(&self.counts.refused);
             tracing::debug!(
                 socket = self.socket,
                 command = header.command,
@@ -191,28 +193,31 @@ impl Engine {
         if index >= irq::COUNT {
             return Err(no_such("kind of interrupts", index));
         }
-        if index != irq::MSIX {
+        let vectors = match index {
+            irq::MSIX => &mut self.vectors,
+            irq::REQUEST => &mut self.request,
             // There are none of these: there is nothing to forget, and nothing to tell.
-            return if count == 0 { Ok(()) } else { Err(no_such("interrupt", start)) };
-        }
+            _ if count == 0 => return Ok(()),
+            _ => return Err(no_such("interrupt", start)),
+        };
         // Neither overflows: that was looked at.
-        if start + count > u32::from(VECTORS) {
+        if start + count > vectors.count() {
             return Err(no_such("vector", start + count - 1));
         }
+        let chosen = start as u16..(start + count) as u16;
         match action {
             IrqAction::Descriptors => {
-                self.vectors.set(start, descriptors)?;
-                for vector in start..start + count {
-                    if self.function.take_pending(vector as u16) {
-                        self.vectors.tell(vector as u16);
-                    }
+                vectors.set(start, descriptors)?;
+                let is_pending = |vector: &u16| index == irq::MSIX && self.function.take_pending(*vector);
+                for vector in chosen.filter(is_pending) {
+                    vectors.tell(vector);
                 }
             }
-            IrqAction::Forget if count == 0 => self.vectors.forget(0, u32::from(VECTORS)),
-            IrqAction::Forget => self.vectors.forget(start, count),
+            IrqAction::Forget if count == 0 => vectors.forget(0, vectors.count()),
+            IrqAction::Forget => vectors.forget(start, count),
             IrqAction::Trigger => {
-                for vector in start..start + count {
-                    self.vectors.tell(vector as u16);
+                for vector in chosen {
+                    vectors.tell(vector);
                 }
             }
             // A client masks a vector by taking its descriptor away.

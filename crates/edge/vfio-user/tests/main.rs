@@ -8,4 +8,5 @@ mod killed;
 mod memory;
 mod pairs;
 mod rig;
+mod unplug;
 mod vendor;

@@ -50,8 +50,20 @@ pub mod region {
 pub mod irq {
     /// Interrupt vectors.
     pub const MSIX: u32 = 2;
+    /// The device asks its client to let it go.
+    pub const REQUEST: u32 = 4;
     /// Number of kinds: INTx, MSI, MSI-X, errors, requests.
     pub const COUNT: u32 = 5;
+}
+
+/// Interrupts of a kind; 0 for one that is not there.
+#[must_use]
+pub const fn irq_count(index: u32) -> u32 {
+    match index {
+        irq::MSIX => VECTORS as u32,
+        irq::REQUEST => 1,
+        _ => 0,
+    }
 }
 
 /// Bytes of a region; 0 for one that is not there.

@@ -111,11 +111,11 @@ pub fn region_info(to: &Header, index: u32, room: u32, mappable: bool) -> (Vec<u
 /// What a kind of interrupts is.
 #[must_use]
 pub fn irq_info(to: &Header, index: u32) -> Vec<u8> {
-    let (flags, count) = match index {
-        irq::MSIX => (vfio::IRQ_EVENTFD | vfio::IRQ_NORESIZE, u32::from(bar::VECTORS)),
-        _ => (0, 0),
+    let flags = match index {
+        irq::MSIX | irq::REQUEST => vfio::IRQ_EVENTFD | vfio::IRQ_NORESIZE,
+        _ => 0,
     };
-    reply(to, &words([16, flags, index, count]))
+    reply(to, &words([16, flags, index, bar::irq_count(index)]))
 }
 
 /// What a region has, or, without data, that it was written.

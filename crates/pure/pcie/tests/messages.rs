@@ -107,6 +107,7 @@ fn answers_have_these_bytes() {
     assert_eq!(body(reply::unmapped(&to(3), 0, 0x1000, 0x2000)), words(&[24, 0, 0x1000, 0, 0x2000, 0]));
     assert_eq!(body(reply::irq_info(&to(7), 2)), words(&[16, 9, 2, 65]));
     assert_eq!(body(reply::irq_info(&to(7), 0)), words(&[16, 0, 0, 0]));
+    assert_eq!(body(reply::irq_info(&to(7), 4)), words(&[16, 9, 4, 1]));
     assert_eq!(body(reply::region(&to(9), 8, 0, 2, &[1, 2])), [&words(&[8, 0, 0, 2])[..], &[1, 2]].concat());
     let (info, with_file) = reply::region_info(&to(5), 7, 32, true);
     assert_eq!((body(info), with_file), (words(&[32, 3, 7, 0, 4096, 0, 0, 0]), false));

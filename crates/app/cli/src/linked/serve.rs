@@ -6,6 +6,7 @@ use saker_tcp::{
     ConfigError, LogFormat, RedisConfig, ServeError, Served, Server, ServerConfig, StopSignal, Word,
 };
 
+use super::functions::Function;
 use super::scrubs::Scrubs;
 use super::supervised::Supervised;
 use crate::args::serve::ServeArgs;
@@ -23,11 +24,11 @@ pub fn serve(args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), Cl
         StopSignal::new().map_err(|error| CliError::failed(error.to_string(), "see the system's limits"))?;
     let urls: Vec<String> = config.subsystems.iter().map(|served| served.url.clone()).collect();
     let functions = functions(&config);
-    let server = Server::start(config).map_err(|error| match error {
+    let functions = saker_vfio_user::Server::start(&functions).map_err(|error| not_function(&error))?;
+    let server = Server::start_beside(config, Function::all(&functions)).map_err(|error| match error {
         ServeError::Config(error) => in_file(args, &error),
         other => failed(&other),
     })?;
-    let functions = saker_vfio_user::Server::start(&functions).map_err(|error| not_function(&error))?;
     let _scrubs = args.scrub.map(|rate| Scrubs::start(&urls, rate));
     let serving = Serving {
         addresses: server.addresses().iter().map(ToString::to_string).collect(),

@@ -44,7 +44,8 @@ impl Served {
 
     /// Whether it is the same device under the same name, whatever its limits.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        (&self.url, &self.nqn, &self.redis) == (&other.url, &other.nqn, &other.redis)
+        let way = |served: &Self| (&served.redis, &served.vfio_user) == (&self.redis, &self.vfio_user);
+        (&self.url, &self.nqn) == (&other.url, &other.nqn) && way(other)
     }
 
     fn check_rates(&self) -> Result<(), ConfigError> {

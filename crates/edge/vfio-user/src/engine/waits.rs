@@ -33,13 +33,17 @@ impl Engine {
             Some(client) => (client.session.socket(), PollFlags::IN),
             None => (self.listener.as_fd(), PollFlags::IN),
         };
-        let wake = PollFd::new(&self.stop.wake, PollFlags::IN);
+        // Nothing else comes once it was told to stop.
+        let for_wake = if self.leave_by.is_some() { PollFlags::empty() } else { PollFlags::IN };
+        let wake = PollFd::new(&self.stop.wake, for_wake);
         // A signal ends it early, which harms nobody.
-        let _ = poll(&mut [PollFd::from_borrowed_fd(socket, wanted), wake], Some(&timeout));
+        let asked = PollFd::new(&self.questions.wake, PollFlags::IN);
+        let _ = poll(&mut [PollFd::from_borrowed_fd(socket, wanted), wake, asked], Some(&timeout));
     }
 
     /// Nobody is served any more; what was acknowledged is made safe.
     pub(super) fn finish(mut self) -> Result<(), Error> {
+        self.questions.end();
         self.leave(&"the server stops");
         let (events, late) = self.lag.counts();
         if events > 0 {
