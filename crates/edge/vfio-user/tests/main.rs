@@ -2,6 +2,7 @@
 //! The server over its socket.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod attacks;
 mod blocks;
 mod clients;
 mod killed;
