@@ -130,6 +130,16 @@ goes_on() {
 }
 # The second guest, on another device of the first one's server: pairs in rounds, beside files on its root disk.
 if [ -n "$BESIDE" ]; then
+    cmb=/sys/class/nvme/$ROOT/cmb
+    pool=$(readlink -f "/sys/class/nvme/$ROOT/device")/p2pmem
+    if [ -d "$pool" ]; then
+        cat "$cmb"
+        size=$(cat "$pool/size") available=$(cat "$pool/available")
+        [ "$size" = 2097152 ] && [ "$available" -lt "$size" ] || fail "$available of $size bytes of the memory buffer are free"
+        echo "interop: submission queues are in the controller memory buffer ($((size - available)) bytes)"
+    else
+        echo "interop: this kernel takes no controller memory buffer"
+    fi
     load & loading=$!
     for n in 1 2 3; do
         goes_on

@@ -10,15 +10,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
-use saker_link::{ARENA_IOVA, DmaSpace, DoorbellKind, Doorbells, HostQueuePair, PAGE_BYTES};
+use saker_link::{ARENA_IOVA, DmaSpace, DoorbellKind, Doorbells, ForeignMemory, HostQueuePair, PAGE_BYTES};
 use saker_nvme::regs::{Aqa, Cap, Cc, Csts, offset};
 
 use crate::error::VfioError;
-use crate::memory::{doorbells, shared_pages};
+use crate::memory::{self, doorbells, shared_pages};
 use crate::socket::Socket;
 
 /// BAR 0.
 const BAR0: u32 = 0;
+/// Where a controller memory buffer is.
+const BAR4: u32 = 4;
+const CMBMSC: u64 = 0x50;
 /// Configuration space.
 const CONFIG: u32 = 7;
 /// Interrupts by message, and the one by which a server asks its client to leave (linux/vfio.h, `VFIO_PCI_MSIX_IRQ_INDEX`,
@@ -214,6 +217,20 @@ impl Function {
         let event = new_event()?;
         self.socket.set_interrupt(REQUEST, 0, event.as_fd())?;
         Ok(Some(event))
+    }
+
+    /// Maps the controller memory buffer, and has the device reach it at that address, a multiple of the page size. `None`: there is
+    /// none.
+    ///
+    /// # Errors
+    /// [`VfioError`].
+    pub fn memory_buffer(&mut self, at: u64) -> Result<Option<Arc<ForeignMemory>>, VfioError> {
+        let region = self.socket.region(BAR4)?;
+        let Some(file) = region.file else { return Ok(None) };
+        let memory = memory::mapped(&file, region.bytes)?;
+        // CRE, CMSE, CBA.
+        self.socket.write(BAR0, CMBMSC, &(at | 3).to_le_bytes())?;
+        Ok(Some(memory))
     }
 
     /// Shuts the controller down, disables it, and says goodbye.

@@ -46,6 +46,8 @@ pub struct Region {
     pub bytes: u64,
     /// The file that an area of it can be mapped from, and the area: offset in region and file, bytes.
     pub mappable: Option<(OwnedFd, u64, u64)>,
+    /// The file that all of it can be mapped from.
+    pub file: Option<OwnedFd>,
 }
 
 /// A socket to a server that has been greeted.
@@ -115,8 +117,12 @@ impl Socket {
         };
         let bytes = word(16);
         // One area behind the 32 bytes of every answer, each 16 bytes, behind 16 of its head.
-        let mappable = files.pop().filter(|_| answer.len() >= 64).map(|file| (file, word(48), word(56)));
-        Ok(Region { bytes, mappable })
+        let (file, has_area) = (files.pop(), answer.len() >= 64);
+        let (mappable, file) = match file {
+            Some(file) if has_area => (Some((file, word(48), word(56))), None),
+            file => (None, file),
+        };
+        Ok(Region { bytes, mappable, file })
     }
 
     /// How many interrupts of a kind there are.

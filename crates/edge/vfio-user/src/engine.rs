@@ -65,6 +65,8 @@ pub(crate) struct Engine {
     leave_by: Option<Clock>,
     /// The file with the page of doorbells, if it polls.
     pub doorbells: Option<OwnedFd>,
+    /// The file of the controller memory buffer, if there is one.
+    pub memory_file: Option<OwnedFd>,
     pub client: Option<Client>,
     /// Since when a queue has no memory.
     pub without_memory: Option<Clock>,
@@ -87,13 +89,15 @@ pub(crate) struct Parts {
     pub function: Function,
     pub space: Arc<DmaSpace>,
     pub doorbells: Option<OwnedFd>,
+    pub memory_file: Option<OwnedFd>,
     pub counts: Arc<Counts>,
     pub questions: Arc<Questions>,
 }
 
 impl Engine {
     pub fn new(parts: Parts, stop: Arc<Stop>) -> Self {
-        let Parts { socket, listener, device, function, space, doorbells, counts, questions } = parts;
+        let Parts { socket, listener, device, function, space, doorbells, memory_file, counts, questions } =
+            parts;
         let base = device.now();
         Self {
             socket,
@@ -105,6 +109,7 @@ impl Engine {
             request: Vectors::new(irq_count(irq::REQUEST)),
             leave_by: None,
             doorbells,
+            memory_file,
             client: None,
             without_memory: None,
             counts,
@@ -239,6 +244,15 @@ impl Engine {
             if is_there { None } else { self.without_memory.or_else(|| Some(Clock::now())) };
     }
 
+    /// The controller memory buffer is where the driver says, or nowhere.
+    pub fn move_memory(&mut self) {
+        let Some(buffer) = self.function.memory_buffer() else { return };
+        let front = buffer.window().map(|at| (at, Arc::clone(buffer.memory())));
+        let is_there = self.space.set_front(front);
+        debug_assert!(is_there, "a window that cannot be is none");
+        self.follow_memory();
+    }
+
     /// Some client has taken memory away behind a mapping. If it is ours it is left.
     fn look_for_lost_memory(&mut self) {
         self.lost_pages = bus_error::lost_pages();
@@ -263,6 +277,12 @@ impl Engine {
         self.request = Vectors::new(irq_count(irq::REQUEST));
         self.space.unmap_all_foreign();
         self.function.reset();
+        self.space.set_front(None);
+        if let Some(buffer) = self.function.memory_buffer() {
+            // What a client had there is none of the next one's business.
+            let is_there = buffer.memory().store(0, &vec![0; buffer.memory().bytes()]);
+            debug_assert!(is_there, "all of it");
+        }
     }
 
     /// A reset of the function, by whatever way: done when no command reaches the client's memory any more.
@@ -270,6 +290,8 @@ impl Engine {
         Counts::add(&self.counts.resets);
         self.without_memory = None;
         self.function.reset();
+        // Rings in a controller memory buffer keep it until they are gone.
+        self.space.set_front(None);
         while !self.has_to_end() {
             self.advance();
             if self.device.is_disabled() {

@@ -14,7 +14,7 @@
 //! | `session` | messages on a socket |
 //! | `memory` | a client's memory in this process |
 //! | `bus_error` | a client that cuts its memory off |
-//! | `doorbells` | the page of doorbells that a client may map |
+//! | `doorbells` | memory of ours that a client may map |
 //! | `vectors` | interrupts |
 //! | `probe` | what its thread is asked from outside |
 

@@ -8,7 +8,7 @@ use saker_link::ForeignError;
 use saker_pcie::bar::{irq, region};
 use saker_pcie::function::AccessError;
 use saker_pcie::message::{DATA_BYTES_MAX, IrqAction, MessageError};
-use saker_pcie::reply::{self, DMA_MAPS_MAX};
+use saker_pcie::reply::{self, DMA_MAPS_MAX, Mappable};
 use saker_pcie::{Effect, Header, Request};
 
 use crate::engine::Engine;
@@ -19,15 +19,15 @@ use crate::session::{Message, SessionError};
 /// What came of a request.
 struct Outcome {
     reply: Vec<u8>,
-    /// Goes along with it.
-    with_doorbells: bool,
+    /// The region whose file goes along with it.
+    with_file: Option<u32>,
     /// The device has to look before the next one.
     look: bool,
 }
 
 impl From<Vec<u8>> for Outcome {
     fn from(reply: Vec<u8>) -> Self {
-        Self { reply, with_doorbells: false, look: false }
+        Self { reply, with_file: None, look: false }
     }
 }
 
@@ -97,7 +97,12 @@ impl Engine {
         let is_greeted = self.client.as_ref().is_some_and(|client| client.is_greeted);
         let Some(client) = &mut self.client else { return Ok(true) };
         if !header.wants_no_reply() {
-            let descriptor = self.doorbells.as_ref().filter(|_| outcome.with_doorbells).map(AsFd::as_fd);
+            let file = match outcome.with_file {
+                Some(region::BAR0) => self.doorbells.as_ref(),
+                Some(_) => self.memory_file.as_ref(),
+                None => None,
+            };
+            let descriptor = file.map(AsFd::as_fd);
             client.session.send(&outcome.reply, descriptor)?;
         }
         // Who does not say what he speaks is not listened to.
@@ -121,9 +126,10 @@ impl Engine {
             Request::DeviceInfo => Ok(reply::device_info(&header).into()),
             Request::RegionInfo { index, .. } if index >= region::COUNT => Err(no_such("region", index)),
             Request::RegionInfo { index, room } => {
-                let (reply, with_doorbells) =
-                    reply::region_info(&header, index, room, self.doorbells.is_some());
-                Ok(Outcome { reply, with_doorbells, look: false })
+                let (doorbells, memory) = (self.doorbells.is_some(), self.memory_file.is_some());
+                let (reply, with_file) =
+                    reply::region_info(&header, index, room, Mappable { doorbells, memory });
+                Ok(Outcome { reply, with_file: with_file.then_some(index), look: false })
             }
             Request::IrqInfo { index } if index >= irq::COUNT => Err(no_such("kind of interrupts", index)),
             Request::IrqInfo { index } => Ok(reply::irq_info(&header, index).into()),
@@ -244,9 +250,10 @@ impl Engine {
             }
             Effect::Look => {}
             Effect::Reset => self.reset(),
+            Effect::Memory => self.move_memory(),
         }
         let reply = reply::region(header, offset, region, data.len() as u32, &[]);
-        Ok(Outcome { reply, with_doorbells: false, look: effect == Effect::Look })
+        Ok(Outcome { reply, with_file: None, look: effect == Effect::Look })
     }
 }
 

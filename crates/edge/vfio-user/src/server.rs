@@ -14,10 +14,10 @@ use rustix::event::{EventfdFlags, eventfd};
 use saker::{DeviceUrl, Error, build_device_at};
 use saker_device::Attachment;
 use saker_link::{DmaSpace, Doorbells};
-use saker_pcie::Function;
-use saker_pcie::bar::QUEUE_PAIRS;
+use saker_pcie::bar::{BAR4_BYTES, QUEUE_PAIRS};
+use saker_pcie::{Function, MemoryBuffer};
 
-use crate::doorbells::DoorbellPage;
+use crate::doorbells::{self, DoorbellPage};
 use crate::engine::{Engine, Parts, Stop};
 use crate::error::ServeError;
 use crate::probe::{Counts, Probe, Questions};
@@ -33,6 +33,8 @@ pub struct Served {
     pub nqn: Option<String>,
     /// Whether its thread polls while a client is there, which may then map the doorbells.
     pub busy_poll: bool,
+    /// Whether it has a controller memory buffer.
+    pub memory_buffer: bool,
 }
 
 /// Devices that are served.
@@ -134,11 +136,16 @@ fn open(served: &Served, listener: UnixListener) -> Result<Parts, ServeError> {
         return Err(Error::Damaged { nsid, what }.into());
     }
     let function = Function::new(host.registers, host.doorbells, host.bar);
+    let buffer = served.memory_buffer.then(|| doorbells::memory(BAR4_BYTES)).transpose()?;
+    let (function, memory_file) = match buffer {
+        Some((file, memory)) => (function.with_memory(MemoryBuffer::new(memory)), Some(file)),
+        None => (function, None),
+    };
     let (counts, questions) = (Arc::<Counts>::default(), Arc::new(Questions::new()?));
     device.count_for(Arc::clone(&counts) as _);
     let doorbells = page.map(|page| page.file);
     let socket = served.socket.display().to_string();
-    Ok(Parts { socket, listener, device, function, space, doorbells, counts, questions })
+    Ok(Parts { socket, listener, device, function, space, doorbells, memory_file, counts, questions })
 }
 
 /// A socket that only its owner may connect to. One that nobody listens on any more is replaced.

@@ -25,7 +25,8 @@ fn child() {
     if what.ends_with("server") {
         let url = format!("file:{}", folder.join("disk.img").display());
         let socket = folder.join("socket");
-        let served = Served { url, socket, nqn: None, busy_poll: what.starts_with("polling") };
+        let served =
+            Served { url, socket, nqn: None, busy_poll: what.starts_with("polling"), memory_buffer: false };
         let _server = Server::start(&[served]).unwrap();
         say("ready");
         std::thread::sleep(Duration::from_secs(600));

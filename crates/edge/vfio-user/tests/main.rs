@@ -5,8 +5,10 @@
 mod attacks;
 mod blocks;
 mod clients;
+mod durability;
 mod killed;
 mod memory;
+mod memory_buffer;
 mod pairs;
 mod rig;
 mod unplug;

@@ -56,7 +56,7 @@ fn a_library_leaves_when_it_is_asked_to_and_comes_back() {
         let socket = folder.path().join("socket");
         let start = || {
             let (url, socket) = (url.clone(), socket.clone());
-            Server::start(&[Served { url, socket, nqn: None, busy_poll }]).unwrap()
+            Server::start(&[Served { url, socket, nqn: None, busy_poll, memory_buffer: false }]).unwrap()
         };
         let mut server = Some(start());
         let is_over = AtomicBool::new(false);
@@ -105,7 +105,13 @@ fn an_idle_library_leaves_by_itself() {
     rig.stop();
     // Twenty seconds are what a client that hears and does not go would get.
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
-    let served = Served { url: PAIRS.into(), socket: rig.socket.clone(), nqn: None, busy_poll: false };
+    let served = Served {
+        url: PAIRS.into(),
+        socket: rig.socket.clone(),
+        nqn: None,
+        busy_poll: false,
+        memory_buffer: false,
+    };
     rig.server = Some(Server::start(&[served]).unwrap());
     assert_eq!(kv.get(b"key").unwrap(), None, "another device, of memory");
     kv.put(b"key", b"again").unwrap();

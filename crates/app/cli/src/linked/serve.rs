@@ -151,6 +151,7 @@ fn function(config: &mut ServerConfig, args: &ServeArgs) -> Result<(), CliError>
         return Err(CliError::usage("a PCIe function is wanted, and not one device", todo));
     };
     only.vfio_user = Some(socket.clone());
+    only.vfio_user_cmb |= args.vfio_user_cmb;
     Ok(())
 }
 
@@ -158,8 +159,8 @@ fn function(config: &mut ServerConfig, args: &ServeArgs) -> Result<(), CliError>
 fn functions(config: &ServerConfig) -> Vec<saker_vfio_user::Served> {
     let each = |served: &Served| {
         let socket = served.vfio_user.clone()?;
-        let (url, nqn) = (served.url.clone(), served.nqn.clone());
-        Some(saker_vfio_user::Served { url, socket, nqn, busy_poll: config.busy_poll })
+        let (url, nqn, memory_buffer) = (served.url.clone(), served.nqn.clone(), served.vfio_user_cmb);
+        Some(saker_vfio_user::Served { url, socket, nqn, busy_poll: config.busy_poll, memory_buffer })
     };
     config.subsystems.iter().filter_map(each).collect()
 }

@@ -44,8 +44,10 @@ impl Served {
 
     /// Whether it is the same device under the same name, whatever its limits.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let way = |served: &Self| (&served.redis, &served.vfio_user) == (&self.redis, &self.vfio_user);
-        (&self.url, &self.nqn) == (&other.url, &other.nqn) && way(other)
+        let function = |served: &Self| (served.vfio_user.clone(), served.vfio_user_cmb);
+        (&self.url, &self.nqn) == (&other.url, &other.nqn)
+            && self.redis == other.redis
+            && function(self) == function(other)
     }
 
     fn check_rates(&self) -> Result<(), ConfigError> {
