@@ -351,7 +351,11 @@ fn two_attacks_at_once_take_nothing_from_others() {
 /// A device that is full of long values: it says so, gives back what is deleted, and the pairs from before are there.
 #[test]
 fn long_values_fill_a_device_and_give_room_back() {
-    for subject in subjects() {
+    for (n, subject) in subjects().into_iter().enumerate() {
+        // Each engine in memory or in an image.
+        if !saker_testing::is_soak() && n / 2 % 2 != n % 2 {
+            continue;
+        }
         let (folder, url) = place(&subject);
         let mut rig = Rig::in_folder(folder, &url, false);
         let device = format!("vfio-user:{}", rig.socket.display());
