@@ -17,7 +17,7 @@ const HOSTS: [(&str, &str, &[&str], bool); 12] = [
     ("linux_6_1", "run", &["linux-image-cloud-amd64"], true),
     ("linux_6_12", "run", &["linux-image-6.12-cloud-amd64"], false),
     ("vfio_linux_6_1", "vfio", &["linux-image-cloud-amd64"], false),
-    ("vfio_linux_6_12", "vfio", &["linux-image-6.12-amd64"], false),
+    ("vfio_linux_6_12", "vfio", &["linux-image-6.12-cloud-amd64"], false),
     ("auth_linux_6_12", "auth", &["linux-image-6.12-cloud-amd64"], false),
     ("spdk", "spdk", &[], false),
     ("prometheus", "prometheus", &[], true),
