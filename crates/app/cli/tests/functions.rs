@@ -133,6 +133,14 @@ fn a_client_that_works_does_not_notice_a_reload() {
             std::fs::write(both.folder.path().join("saker.toml"), text).unwrap();
             both.target.signal("-HUP");
             both.target.line("the configuration was read again");
+            if !limit.is_empty() {
+                // It is that of the other subsystem's namespace.
+                let mut network = Kv::open(&both.target.url).unwrap();
+                (0..8_u32).for_each(|n| network.put(&n.to_le_bytes(), b"limited").unwrap());
+                network.close().unwrap();
+                let told = both.target.line("host waits for a limit of a namespace");
+                assert_eq!(told["limit"], "commands_per_second");
+            }
         }
         // What only a new start changes is named; the function stays where it is.
         let text = Both::text(both.folder.path(), both.metrics, "timing=off", "");
