@@ -60,12 +60,12 @@ impl InBuffer {
         let doorbells = Arc::clone(self.driver.function.doorbells());
         doorbells.write(DoorbellKind::SqTail, 2, self.tail).unwrap();
         self.driver.function.tell(2, DoorbellKind::SqTail).unwrap();
-        let (slot, phase) = (self.head % ENTRIES, u16::from(self.head / ENTRIES % 2 == 0));
+        let (slot, phase) = (self.head % ENTRIES, u8::from((self.head / ENTRIES).is_multiple_of(2)));
         let begun = std::time::Instant::now();
         loop {
             let mut bytes = [0; 16];
             self.cq.read(slot as usize * 16, &mut bytes).unwrap();
-            if bytes[14] & 1 == phase as u8 {
+            if bytes[14] & 1 == phase {
                 self.head += 1;
                 doorbells.write(DoorbellKind::CqHead, 2, self.head % ENTRIES).unwrap();
                 self.driver.function.tell(2, DoorbellKind::CqHead).unwrap();
@@ -126,7 +126,7 @@ fn a_buffer_that_moves_takes_its_queue_along_and_one_that_goes_is_fatal() {
     point(1);
     point(AT | 3);
     assert_eq!(queue.io(&exist).status(), Status::KEY_DOES_NOT_EXIST);
-    queue.driver.function.socket().write(0, 0x50, &(AT + (1 << 30) | 3).to_le_bytes()).unwrap();
+    queue.driver.function.socket().write(0, 0x50, &((AT + (1 << 30)) | 3).to_le_bytes()).unwrap();
     queue.driver.function.doorbells().write(DoorbellKind::SqTail, 2, queue.tail + 1).unwrap();
     queue.driver.function.tell(2, DoorbellKind::SqTail).unwrap();
     let csts = Csts(queue.driver.function.register(offset::CSTS).unwrap());

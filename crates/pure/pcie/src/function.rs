@@ -131,7 +131,7 @@ impl Function {
             region::CONFIG => Ok(if self.config.write(offset, from) { Effect::Reset } else { Effect::None }),
             region::BAR0 => self.write_bar0(offset, from),
             region::BAR4 => {
-                for buffer in &self.memory {
+                if let Some(buffer) = &self.memory {
                     let there = buffer.memory().store(offset as usize, from);
                     debug_assert!(there, "that was looked at");
                 }
@@ -221,7 +221,7 @@ impl Function {
             INTMS | INTMC => self.interrupt_mask,
             aligned if aligned < u64::from(REGISTER_BYTES) => {
                 let has_more = self.memory.is_some() && aligned == u64::from(offset::CAP) + 4;
-                self.registers.load_u32(aligned as u32).unwrap_or(0) | u32::from(has_more) * CMBS
+                self.registers.load_u32(aligned as u32).unwrap_or(0) | if has_more { CMBS } else { 0 }
             }
             _ => 0,
         };
