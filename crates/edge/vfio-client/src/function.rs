@@ -156,7 +156,7 @@ impl Function {
         self.socket.write(BAR0, offset::ACQ, &admin.cq_iova().to_le_bytes())?;
         self.admin = Some(admin);
         self.set_register(offset::CC, enabled().0)?;
-        self.wait_for(|csts| csts.rdy())
+        self.wait_for(true, |csts| csts.rdy())
     }
 
     /// Disables it; queues and commands are gone.
@@ -165,7 +165,8 @@ impl Function {
     /// [`VfioError`].
     pub fn disable(&mut self) -> Result<(), VfioError> {
         self.set_register(offset::CC, 0)?;
-        self.wait_for(|csts| !csts.rdy() && !csts.cfs())?;
+        // A controller that has failed is reset like any other, and says that it has failed until commands under way have ended.
+        self.wait_for(false, |csts| !csts.rdy() && !csts.cfs())?;
         self.admin = None;
         Ok(())
     }
@@ -176,17 +177,17 @@ impl Function {
     /// [`VfioError`].
     pub fn shut_down(&mut self) -> Result<(), VfioError> {
         self.set_register(offset::CC, enabled().with_shn(1).0)?;
-        self.wait_for(|csts| csts.shst() == Csts::SHST_COMPLETE)
+        self.wait_for(true, |csts| csts.shst() == Csts::SHST_COMPLETE)
     }
 
-    fn wait_for(&mut self, reached: impl Fn(Csts) -> bool) -> Result<(), VfioError> {
+    fn wait_for(&mut self, failure_ends: bool, reached: impl Fn(Csts) -> bool) -> Result<(), VfioError> {
         let begun = Instant::now();
         loop {
             let csts = Csts(self.register(offset::CSTS)?);
             if reached(csts) {
                 return Ok(());
             }
-            if csts.cfs() || begun.elapsed() > PATIENCE {
+            if failure_ends && csts.cfs() || begun.elapsed() > PATIENCE {
                 return Err(VfioError::Fatal(csts.0));
             }
         }
