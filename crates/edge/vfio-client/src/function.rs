@@ -2,6 +2,7 @@
 //! The controller of a PCIe function: registers, doorbells, queue pairs, the admin queue.
 
 mod admin;
+mod goes;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -9,25 +10,22 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
-use saker_link::{ARENA_IOVA, DmaSpace, DoorbellKind, Doorbells, ForeignMemory, HostQueuePair, PAGE_BYTES};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use saker_link::{ARENA_IOVA, DmaSpace, DoorbellKind, Doorbells, HostQueuePair, PAGE_BYTES};
 use saker_nvme::regs::{Aqa, Cap, Cc, Csts, offset};
 
 use crate::error::VfioError;
-use crate::memory::{self, doorbells, shared_pages};
+use crate::memory::{doorbells, shared_pages};
 use crate::socket::Socket;
+
+pub(crate) use goes::new_event;
 
 /// BAR 0.
 const BAR0: u32 = 0;
-/// Where a controller memory buffer is.
-const BAR4: u32 = 4;
-const CMBMSC: u64 = 0x50;
 /// Configuration space.
 const CONFIG: u32 = 7;
-/// Interrupts by message, and the one by which a server asks its client to leave (linux/vfio.h, `VFIO_PCI_MSIX_IRQ_INDEX`,
-/// `VFIO_PCI_REQ_IRQ_INDEX`).
+/// Interrupts by message (linux/vfio.h, `VFIO_PCI_MSIX_IRQ_INDEX`).
 const MSIX: u32 = 2;
-const REQUEST: u32 = 4;
 /// Class code of NVM Express.
 const CLASS: u32 = 0x01_08_02;
 /// Entries of each admin queue.
@@ -206,44 +204,6 @@ impl Function {
         self.socket.post(BAR0, at, value)
     }
 
-    /// An event that the server tells when it wants the device back: what is under way is to end, then the function to be
-    /// [left](Self::leave), for which the server waits. `None`: it does not ask.
-    ///
-    /// # Errors
-    /// [`VfioError`].
-    pub fn hear_requests(&mut self) -> Result<Option<OwnedFd>, VfioError> {
-        if self.socket.interrupts(REQUEST)? == 0 {
-            return Ok(None);
-        }
-        let event = new_event()?;
-        self.socket.set_interrupt(REQUEST, 0, event.as_fd())?;
-        Ok(Some(event))
-    }
-
-    /// Maps the controller memory buffer, and has the device reach it at that address, a multiple of the page size. `None`: there is
-    /// none.
-    ///
-    /// # Errors
-    /// [`VfioError`].
-    pub fn memory_buffer(&mut self, at: u64) -> Result<Option<Arc<ForeignMemory>>, VfioError> {
-        let region = self.socket.region(BAR4)?;
-        let Some(file) = region.file else { return Ok(None) };
-        let memory = memory::mapped(&file, region.bytes)?;
-        // CRE, CMSE, CBA.
-        self.socket.write(BAR0, CMBMSC, &(at | 3).to_le_bytes())?;
-        Ok(Some(memory))
-    }
-
-    /// Shuts the controller down, disables it, and says goodbye.
-    ///
-    /// # Errors
-    /// [`VfioError`]; the server sees a goodbye all the same.
-    pub fn leave(&mut self) -> Result<(), VfioError> {
-        let ended = self.shut_down().and_then(|()| self.disable());
-        self.socket.close();
-        ended
-    }
-
     /// Waits for an interrupt, not longer than that.
     ///
     /// # Errors
@@ -268,10 +228,6 @@ impl Function {
         }
         Ok(())
     }
-}
-
-pub(crate) fn new_event() -> io::Result<OwnedFd> {
-    Ok(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)
 }
 
 /// CC of an enabled controller with all command sets.

@@ -5,6 +5,7 @@
 //! doorbells is the client's to map, so nobody tells when one is rung: the thread looks all the time while a client is there.
 
 mod clients;
+mod memory;
 mod waits;
 
 use std::os::fd::OwnedFd;
@@ -21,7 +22,7 @@ use saker_pcie::bar::{irq, irq_count};
 use saker_sim::Instant;
 
 use crate::bus_error;
-use crate::probe::{Counts, Question, Questions};
+use crate::probe::{Counts, Questions};
 use crate::session::Session;
 use crate::vectors::Vectors;
 
@@ -149,35 +150,8 @@ impl Engine {
         self.finish()
     }
 
-    fn answer(&mut self) {
-        for question in self.questions.take() {
-            // Who does not wait any more has no use for it.
-            match question {
-                Question::Pulse(told) => drop(told.send(())),
-                Question::Counters(told) => drop(told.send(self.device.counters())),
-            }
-        }
-    }
-
     fn is_stopped(&self) -> bool {
         self.stop.is_wanted.load(Ordering::Acquire)
-    }
-
-    /// Whether nobody is served any more. A client that can be asked to leave is asked, and served until it has left.
-    fn is_over(&mut self) -> bool {
-        if !self.is_stopped() {
-            return false;
-        }
-        if self.leave_by.is_none() && self.client.is_some() && self.request.tell(0) {
-            tracing::info!(socket = self.socket, "the client is asked to leave");
-            self.leave_by = Some(Clock::now() + LEAVING);
-        }
-        self.client.is_none() || self.has_to_end()
-    }
-
-    /// Whether it ends now, whatever goes on.
-    fn has_to_end(&self) -> bool {
-        self.is_stopped() && self.leave_by.is_none_or(|by| Clock::now() >= by)
     }
 
     fn is_polling(&self) -> bool {
@@ -219,47 +193,6 @@ impl Engine {
                 function.set_pending(vector);
             }
         });
-    }
-
-    /// Whether a queue is nowhere. If that lasts the controller fails.
-    fn is_without_memory(&mut self) -> bool {
-        let Some(since) = self.without_memory else { return false };
-        if since.elapsed() > WITHOUT_MEMORY {
-            self.lose_memory("the memory of a queue was unmapped");
-        }
-        self.without_memory.is_some()
-    }
-
-    /// The controller has failed, and its driver can only reset it.
-    pub fn lose_memory(&mut self, why: &str) {
-        tracing::warn!(socket = self.socket, why, "the controller has failed");
-        self.device.lose_memory();
-        self.without_memory = None;
-    }
-
-    /// Memory was mapped or unmapped.
-    pub fn follow_memory(&mut self) {
-        let is_there = self.device.follow_memory();
-        self.without_memory =
-            if is_there { None } else { self.without_memory.or_else(|| Some(Clock::now())) };
-    }
-
-    /// The controller memory buffer is where the driver says, or nowhere.
-    pub fn move_memory(&mut self) {
-        let Some(buffer) = self.function.memory_buffer() else { return };
-        let front = buffer.window().map(|at| (at, Arc::clone(buffer.memory())));
-        let is_there = self.space.set_front(front);
-        debug_assert!(is_there, "a window that cannot be is none");
-        self.follow_memory();
-    }
-
-    /// Some client has taken memory away behind a mapping. If it is ours it is left.
-    fn look_for_lost_memory(&mut self) {
-        self.lost_pages = bus_error::lost_pages();
-        if self.client.is_some() && self.space.has_lost_foreign() {
-            Counts::add(&self.counts.expelled);
-            self.leave(&"it has taken away memory that it had mapped");
-        }
     }
 
     /// The client has gone, or is made to go: with it its memory, its interrupts and the state of the controller. What was

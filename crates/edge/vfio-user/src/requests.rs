@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use saker_link::ForeignError;
 use saker_pcie::bar::{irq, region};
 use saker_pcie::function::AccessError;
-use saker_pcie::message::{DATA_BYTES_MAX, IrqAction, MessageError};
+use saker_pcie::message::{DATA_BYTES_MAX, MessageError};
 use saker_pcie::reply::{self, DMA_MAPS_MAX, Mappable};
 use saker_pcie::{Effect, Header, Request};
 
@@ -32,13 +32,13 @@ impl From<Vec<u8>> for Outcome {
 }
 
 /// An errno and what it is about.
-struct Refused {
+pub(crate) struct Refused {
     errno: i32,
     why: String,
 }
 
 impl Refused {
-    fn new(errno: i32, why: &dyn std::fmt::Display) -> Self {
+    pub(crate) fn new(errno: i32, why: &dyn std::fmt::Display) -> Self {
         Self { errno, why: why.to_string() }
     }
 }
@@ -189,49 +189,6 @@ impl Engine {
         Ok(())
     }
 
-    fn set_irqs(
-        &mut self,
-        index: u32,
-        (start, count): (u32, u32),
-        action: IrqAction,
-        descriptors: Vec<OwnedFd>,
-    ) -> Result<(), Refused> {
-        if index >= irq::COUNT {
-            return Err(no_such("kind of interrupts", index));
-        }
-        let vectors = match index {
-            irq::MSIX => &mut self.vectors,
-            irq::REQUEST => &mut self.request,
-            // There are none of these: there is nothing to forget, and nothing to tell.
-            _ if count == 0 => return Ok(()),
-            _ => return Err(no_such("interrupt", start)),
-        };
-        // Neither overflows: that was looked at.
-        if start + count > vectors.count() {
-            return Err(no_such("vector", start + count - 1));
-        }
-        let chosen = start as u16..(start + count) as u16;
-        match action {
-            IrqAction::Descriptors => {
-                vectors.set(start, descriptors)?;
-                let is_pending = |vector: &u16| index == irq::MSIX && self.function.take_pending(*vector);
-                for vector in chosen.filter(is_pending) {
-                    vectors.tell(vector);
-                }
-            }
-            IrqAction::Forget if count == 0 => vectors.forget(0, vectors.count()),
-            IrqAction::Forget => vectors.forget(start, count),
-            IrqAction::Trigger => {
-                for vector in chosen {
-                    vectors.tell(vector);
-                }
-            }
-            // A client masks a vector by taking its descriptor away.
-            IrqAction::Mask => {}
-        }
-        Ok(())
-    }
-
     fn read(&self, header: &Header, region: u32, offset: u64, count: u32) -> Result<Outcome, Refused> {
         if count as usize > DATA_BYTES_MAX {
             return Err(Refused::new(libc::EINVAL, &"a read of more than one message has room for"));
@@ -257,6 +214,6 @@ impl Engine {
     }
 }
 
-fn no_such(what: &str, index: u32) -> Refused {
+pub(crate) fn no_such(what: &str, index: u32) -> Refused {
     Refused::new(libc::EINVAL, &format!("there is no {what} {index}"))
 }

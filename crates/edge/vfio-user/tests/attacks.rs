@@ -40,8 +40,18 @@ fn kept(n: u32) -> ([u8; 9], Vec<u8>) {
     (key, vec![n as u8; 1 + (n as usize * 211) % 9000])
 }
 
+/// A device that is not being formatted any more: a Format goes on when the client that asked for it has gone.
+fn open_formatted(url: &str) -> saker::Kv {
+    let (mut kv, begun) = (saker::Kv::open(url).unwrap(), Instant::now());
+    while kv.get(b"any").is_err_and(|error| format!("{error:?}").contains("Formatting")) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "a Format has no end");
+        std::thread::yield_now();
+    }
+    kv
+}
+
 fn keep(url: &str) {
-    let mut kv = saker::Kv::open(url).unwrap();
+    let mut kv = open_formatted(url);
     for (key, value) in (0..KEPT).map(kept) {
         kv.put(&key, &value).unwrap();
     }
@@ -50,7 +60,7 @@ fn keep(url: &str) {
 
 /// How many of the pairs are there; those are as they were stored.
 fn look(url: &str, what: &str) -> u32 {
-    let mut kv = saker::Kv::open(url).unwrap();
+    let mut kv = open_formatted(url);
     let mut there = 0;
     for (key, value) in (0..KEPT).map(kept) {
         let found = kv.get(&key).unwrap();

@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The client that is there, and those that wait.
+//! The client that is there, those that wait, and who asks from outside.
 
 use std::sync::atomic::Ordering;
 
 use super::{Client, Engine};
-use crate::probe::Counts;
+use crate::probe::{Counts, Question};
 use crate::session::{Session, SessionError};
 
 impl Engine {
+    /// Answers who asks from outside.
+    pub(super) fn answer(&mut self) {
+        for question in self.questions.take() {
+            // Who does not wait any more has no use for it.
+            match question {
+                Question::Pulse(told) => drop(told.send(())),
+                Question::Counters(told) => drop(told.send(self.device.counters())),
+            }
+        }
+    }
+
     pub(super) fn look_at_socket(&mut self) -> bool {
         match &mut self.client {
             None => self.accept(),
