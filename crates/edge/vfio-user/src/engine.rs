@@ -5,6 +5,7 @@
 //! doorbells is the client's to map, so nobody tells when one is rung: the thread looks all the time while a client is there.
 
 mod clients;
+mod interrupts;
 mod memory;
 mod waits;
 

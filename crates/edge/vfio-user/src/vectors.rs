@@ -6,11 +6,6 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use saker_pcie::bar::irq;
-use saker_pcie::message::IrqAction;
-
-use crate::engine::Engine;
-use crate::requests::{Refused, no_such};
 
 /// What a client is told by: the interrupts of one kind.
 #[derive(Debug)]
@@ -55,52 +50,6 @@ impl Vectors {
             let _ = rustix::io::write(descriptor, &1_u64.to_ne_bytes());
         }
         true
-    }
-}
-
-impl Engine {
-    /// Does to interrupts what a client asks.
-    pub(crate) fn set_irqs(
-        &mut self,
-        index: u32,
-        (start, count): (u32, u32),
-        action: IrqAction,
-        descriptors: Vec<OwnedFd>,
-    ) -> Result<(), Refused> {
-        if index >= irq::COUNT {
-            return Err(no_such("kind of interrupts", index));
-        }
-        let vectors = match index {
-            irq::MSIX => &mut self.vectors,
-            irq::REQUEST => &mut self.request,
-            // There are none of these: there is nothing to forget, and nothing to tell.
-            _ if count == 0 => return Ok(()),
-            _ => return Err(no_such("interrupt", start)),
-        };
-        // Neither overflows: that was looked at.
-        if start + count > vectors.count() {
-            return Err(no_such("vector", start + count - 1));
-        }
-        let chosen = start as u16..(start + count) as u16;
-        match action {
-            IrqAction::Descriptors => {
-                vectors.set(start, descriptors)?;
-                let is_pending = |vector: &u16| index == irq::MSIX && self.function.take_pending(*vector);
-                for vector in chosen.filter(is_pending) {
-                    vectors.tell(vector);
-                }
-            }
-            IrqAction::Forget if count == 0 => vectors.forget(0, vectors.count()),
-            IrqAction::Forget => vectors.forget(start, count),
-            IrqAction::Trigger => {
-                for vector in chosen {
-                    vectors.tell(vector);
-                }
-            }
-            // A client masks a vector by taking its descriptor away.
-            IrqAction::Mask => {}
-        }
-        Ok(())
     }
 }
 
