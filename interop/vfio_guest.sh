@@ -68,12 +68,12 @@ fi
 /bin/busybox --install -s /bin 2> /dev/null
 mount_all
 mount -t tmpfs none /tmp
+BESIDE=; grep -q beside /proc/cmdline && BESIDE=yes
 ROOT=$(sed -n 's#^/dev/\(nvme[0-9]*\)n[0-9]* / .*#\1#p' /proc/mounts)
 [ -n "$ROOT" ] || fail "the root is no disk of ours: $(cat /proc/mounts)"
 OTHER=
 for name in /sys/class/nvme/nvme*; do [ "${name##*/}" != "$ROOT" ] && OTHER=${name##*/}; done
 SLOT=$(basename "$(readlink -f /sys/class/nvme/"$OTHER"/device)")
-grep -q MSI-X /proc/interrupts || true
 irqs=$(grep -c "$ROOT"q /proc/interrupts)
 [ "$irqs" -ge 2 ] || fail "no interrupts of $ROOT: $(cat /proc/interrupts)"
 
@@ -115,7 +115,7 @@ load() {
             v = r "-" n; while (length(v) < 200) v = v "." n * r; printf "pair%05d\t%s\n", n, v } }' > /tmp/pairs.tsv
         until ours load --device "/dev/$KV?reconnect=120" /tmp/pairs.tsv > /dev/null; do [ -e /tmp/stop ] && return; sleep 0.2; done
         until ours dump --device "/dev/$KV?reconnect=120" /tmp/dump.tsv > /dev/null; do [ -e /tmp/stop ] && return; sleep 0.2; done
-        sort /tmp/pairs.tsv > /tmp/written; sort /tmp/dump.tsv > /tmp/found
+        sort /tmp/pairs.tsv > /tmp/written; grep -a '^pair' /tmp/dump.tsv | sort > /tmp/found
         cmp /tmp/written /tmp/found > /dev/null 2>&1 || { echo "pairs of round $round differ" > /tmp/wrong; return; }
         echo $round > /tmp/rounds
     done
@@ -128,6 +128,31 @@ goes_on() {
         sleep 0.2
     done
 }
+# The second guest, on another device of the first one's server: pairs in rounds, beside files on its root disk.
+if [ -n "$BESIDE" ]; then
+    cmb=/sys/class/nvme/$ROOT/cmb
+    pool=$(readlink -f "/sys/class/nvme/$ROOT/device")/p2pmem
+    if [ -d "$pool" ]; then
+        cat "$cmb"
+        size=$(cat "$pool/size") available=$(cat "$pool/available")
+        [ "$size" = 2097152 ] && [ "$available" -lt "$size" ] || fail "$available of $size bytes of the memory buffer are free"
+        echo "interop: submission queues are in the controller memory buffer ($((size - available)) bytes)"
+    else
+        echo "interop: this kernel takes no controller memory buffer"
+    fi
+    load & loading=$!
+    for n in 1 2 3; do
+        goes_on
+        head -c 5000000 /dev/urandom > "/root.$n" && sync && cp "/root.$n" /tmp/copy && echo 3 > /proc/sys/vm/drop_caches
+        cmp "/root.$n" /tmp/copy || fail "a file of the root disk has changed"
+    done
+    touch /tmp/stop; wait $loading
+    [ -e /tmp/wrong ] && fail "$(cat /tmp/wrong)"
+    echo "interop: the second guest works beside the first ($(cat /tmp/rounds) rounds)"
+    sync
+    echo "interop: PASSED"
+    poweroff -f
+fi
 wait_for_pairs "$OTHER"
 load & loading=$!
 goes_on
@@ -139,21 +164,47 @@ echo "interop: three resets under load, which goes on ($(cat /tmp/rounds) rounds
 touch /tmp/stop; wait $loading; rm /tmp/stop
 [ -e /tmp/wrong ] && fail "$(cat /tmp/wrong)"
 
+# in_slot: sets OTHER to the controller in the slot, and KV to its pairs.
+in_slot() {
+    tries=0
+    until OTHER=$(ls /sys/bus/pci/devices/"$SLOT"/nvme 2> /dev/null) && [ -n "$OTHER" ]; do
+        tries=$((tries + 1)); [ $tries -gt 600 ] && fail "no controller $1"; sleep 0.1
+    done
+    wait_for_pairs "$OTHER"
+}
 ours put --device "/dev/$KV" kept "over unbind" || fail "put"
 echo "$SLOT" > /sys/bus/pci/drivers/nvme/unbind
 [ -e "/dev/$KV" ] && fail "it is still bound"
 echo 1 > "/sys/bus/pci/devices/$SLOT/reset" || fail "function-level reset"
 echo "$SLOT" > /sys/bus/pci/drivers/nvme/bind
-tries=0
-until OTHER=$(ls /sys/bus/pci/devices/"$SLOT"/nvme 2> /dev/null) && [ -n "$OTHER" ]; do
-    tries=$((tries + 1)); [ $tries -gt 300 ] && fail "no controller after bind"; sleep 0.1
-done
-wait_for_pairs "$OTHER"
+in_slot "after bind"
 [ "$(ours get --device "/dev/$KV" kept)" = "over unbind" ] || fail "get after bind"
 echo "interop: unbound, reset and bound again"
 
+# The device is taken from its driver while a program writes, as a hot plug driver does when its slot is to be empty, and found again. What
+# was acknowledged is there.
+writes() {
+    n=0
+    while [ -e "/dev/$KV" ] && ours put --device "/dev/$KV" counter "$n"; do echo $n > /tmp/acknowledged; n=$((n + 1)); done
+}
+writes & writing=$!
+tries=0
+until [ "$(cat /tmp/acknowledged 2> /dev/null || echo 0)" -ge 3 ]; do
+    tries=$((tries + 1)); [ $tries -gt 600 ] && fail "nothing is written"; sleep 0.1
+done
+echo 1 > "/sys/bus/pci/devices/$SLOT/remove" || fail "remove"
+[ -e "/dev/$KV" ] && fail "it has been removed and is there"
+wait $writing
+echo 1 > /sys/bus/pci/rescan
+in_slot "after the device was found again"
+written=$(cat /tmp/acknowledged) found=$(ours get --device "/dev/$KV" counter)
+# The write that was not answered may be there.
+[ "$found" = "$written" ] || [ "$found" = $((written + 1)) ] || fail "$written was acknowledged, and $found is there"
+echo "interop: removed under load and found again ($found writes)"
+
 # The server dies without warning, and this guest with it; the next one looks for this.
 ours put --device "/dev/$KV" kept "over the kill" || fail "put before the kill"
+writes &
 echo "interop: kill the server"
 sleep 60
 fail "nobody has killed anything"

@@ -7,6 +7,7 @@ pub mod comparison;
 pub mod conform;
 pub mod experiments;
 pub mod files;
+mod functions;
 pub mod images;
 mod log;
 pub mod looked;

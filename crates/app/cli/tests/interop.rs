@@ -13,10 +13,11 @@ use std::process::{Command, ExitCode};
 
 /// Name of the test, script and what it is given behind the program (of kernels Debian's meta package), and whether
 /// `require` requires it.
-const HOSTS: [(&str, &str, &[&str], bool); 11] = [
+const HOSTS: [(&str, &str, &[&str], bool); 12] = [
     ("linux_6_1", "run", &["linux-image-cloud-amd64"], true),
     ("linux_6_12", "run", &["linux-image-6.12-cloud-amd64"], false),
     ("vfio_linux_6_1", "vfio", &["linux-image-cloud-amd64"], false),
+    ("vfio_linux_6_12", "vfio", &["linux-image-6.12-cloud-amd64"], false),
     ("auth_linux_6_12", "auth", &["linux-image-6.12-cloud-amd64"], false),
     ("spdk", "spdk", &[], false),
     ("prometheus", "prometheus", &[], true),

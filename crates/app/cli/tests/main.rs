@@ -4,6 +4,7 @@
 mod binary;
 mod e2e;
 mod experiments;
+mod functions;
 mod hostfs;
 mod operate;
 mod redis;

@@ -3,7 +3,7 @@
 
 use crate::panics::{EndsProcess, ends_process};
 use saker_device::controller::{HealthCounters, NamespaceFacts};
-use saker_device::{Device, Stats, Timed, Untimed};
+use saker_device::{Carrier, Device, Stats, Timed, Untimed};
 use saker_flash::FlashStats;
 use saker_host::Driver;
 use saker_initiator::Remote;
@@ -90,6 +90,11 @@ impl AnyDevice {
     /// Everything countable, by name.
     pub fn counters(&mut self) -> Vec<Counter> {
         each!(self, d => d.counters())
+    }
+
+    /// Counts commands by opcode, and tells what the carrier counts ([`Device::count_for`]).
+    pub fn count_for(&mut self, carrier: Arc<dyn Carrier>) {
+        each!(self, d => d.count_for(carrier));
     }
 
     /// Gives the medium what lasts of the counters, to be kept. To be called now and then.

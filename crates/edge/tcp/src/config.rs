@@ -47,6 +47,9 @@ pub struct Served {
     pub redis: Option<RedisConfig>,
     /// A PCIe function at this socket instead: nobody reaches it by the network. It is for another server than this one.
     pub vfio_user: Option<PathBuf>,
+    /// That function has a controller memory buffer.
+    #[serde(default)]
+    pub vfio_user_cmb: bool,
     /// Limits of its namespaces.
     #[serde(default, rename = "namespace")]
     pub namespaces: Vec<NamespaceLimits>,

@@ -10,7 +10,6 @@ mod iterators;
 mod leaving;
 mod start;
 mod submit;
-mod tally;
 mod watch;
 mod write_cache;
 
@@ -38,9 +37,10 @@ use crate::connection::messages::{Reply, Request};
 use crate::local::Local;
 use crate::memory::Seat;
 use crate::turn::{Crowd, Turn};
+use counted::class_of;
 use iterators::Iterators;
+use saker_device::Tally;
 pub(crate) use start::start;
-use tally::{Tally, class_of};
 pub(crate) use watch::Watch;
 
 /// What a command in flight is for.

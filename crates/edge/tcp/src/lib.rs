@@ -19,6 +19,7 @@
 //! | `redis` | a namespace for Redis clients, by [`saker_redis`] on that thread |
 //! | `reload` | what of the configuration can change while it runs |
 //! | `authenticator` | the thread that computes for authentications |
+//! | `neighbour` | devices that the process serves by other ways |
 //! | `pulse`, `supervisor` | whether all threads go on, and what a service manager hears of it |
 //! | `logs` | what an operator is told |
 //! | `metrics` | what an operator's tools are told: the endpoint for Prometheus |
@@ -36,6 +37,7 @@ mod local;
 mod logs;
 mod memory;
 mod metrics;
+mod neighbour;
 mod opened;
 mod pulse;
 mod redis;
@@ -50,6 +52,7 @@ pub use config::{
     ConfigError, HostRules, LogConfig, LogFormat, NamespaceLimits, RedisConfig, Served, ServerConfig,
 };
 pub use error::ServeError;
+pub use neighbour::Neighbour;
 pub use pulse::Pulse;
 pub use saker_target::{Access, Hosts};
 pub use server::Server;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whether a server goes on: every thread that serves is asked, and answers between two turns of its work.
 
+use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
@@ -8,16 +9,18 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::connection::messages::Request;
+use crate::neighbour::Neighbour;
 
 /// Asks the threads of a server. It can go to another thread than the server.
 #[derive(Clone, Debug)]
 pub struct Pulse {
     pub(crate) subsystems: Vec<UnboundedSender<Request>>,
     pub(crate) sockets: Handle,
+    pub(crate) neighbours: Vec<Arc<dyn Neighbour>>,
 }
 
 impl Pulse {
-    /// Whether the thread that listens and those of all subsystems answer within that time. A thread that waits for a device
+    /// Whether the thread that listens, those of all subsystems and those of neighbours answer within that time. A thread that waits for a device
     /// which does not go on does not answer.
     #[must_use]
     pub fn beats(&self, within: Duration) -> bool {
@@ -28,12 +31,15 @@ impl Pulse {
         if asked.count() < self.subsystems.len() {
             return false;
         }
+        if !self.neighbours.iter().all(|neighbour| neighbour.pulse(told.clone())) {
+            return false;
+        }
         self.sockets.spawn(async move {
             // Nobody waits any more if that fails.
             let _ = told.send(());
         });
         let answered = |_| answers.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok();
-        (0..=self.subsystems.len()).all(answered)
+        (0..=self.subsystems.len() + self.neighbours.len()).all(answered)
     }
 }
 
@@ -72,5 +78,41 @@ mod tests {
         let idle = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let pulse = Pulse { sockets: idle.handle().clone(), ..server.pulse() };
         assert!(!pulse.beats(Duration::from_millis(50)));
+    }
+    /// A device that the process serves by another way.
+    #[derive(Debug)]
+    struct Standing {
+        is_there: bool,
+        asked: std::sync::Mutex<Vec<std::sync::mpsc::Sender<()>>>,
+    }
+
+    impl Neighbour for Standing {
+        fn name(&self) -> String {
+            "standing".into()
+        }
+
+        fn pulse(&self, told: std::sync::mpsc::Sender<()>) -> bool {
+            self.asked.lock().expect("nobody panics").push(told);
+            self.is_there
+        }
+
+        fn counters(&self, _: std::sync::mpsc::Sender<Vec<saker_nvme::vendor_specific::Counter>>) -> bool {
+            self.is_there
+        }
+    }
+
+    #[test]
+    fn a_neighbour_that_stands_still_is_enough() {
+        let standing = |is_there| Arc::new(Standing { is_there, asked: std::sync::Mutex::default() });
+        for (is_there, patience) in [(true, Duration::from_millis(50)), (false, Duration::from_secs(60))] {
+            let neighbour = standing(is_there);
+            let mut config = ServerConfig::new("mem:?size=8MiB&profile=tiny");
+            config.listen = vec!["127.0.0.1:0".parse().expect("an address")];
+            let server = Server::start_beside(config, vec![Arc::clone(&neighbour) as _]).expect("it starts");
+            // It keeps what it was asked by, and answers nobody; or it has no thread any more.
+            assert!(!server.pulse().beats(patience));
+            assert_eq!(neighbour.asked.lock().expect("nobody panics").len(), 1);
+            server.stop().expect("it ends");
+        }
     }
 }

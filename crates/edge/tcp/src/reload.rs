@@ -15,7 +15,9 @@ impl Server {
     pub fn reload(&self, config: &ServerConfig) -> Result<Vec<&'static str>, ConfigError> {
         let policies = config.policies()?;
         config.check_rates()?;
-        for (nqn, now) in self.names().iter().zip(&self.shared.config.subsystems) {
+        // Those that are PCIe functions are not of this server.
+        let ours = self.shared.config.subsystems.iter().filter(|served| served.vfio_user.is_none());
+        for (nqn, now) in self.names().iter().zip(ours) {
             let then = config.subsystems.iter().find(|then| then.is_same(now)).unwrap_or(now);
             let Some(subsystem) = self.shared.subsystem(nqn) else { continue };
             let hosts = Request::Hosts(config.hosts.clone(), policies.clone(), then.namespace_rates());

@@ -32,6 +32,7 @@ use crate::limits::CONTROLLERS_MAX;
 use crate::logs::{Limits, told};
 use crate::memory::{Memory, STANDSTILL};
 use crate::metrics::server::Endpoint;
+use crate::neighbour::Neighbour;
 use crate::opened::Opened;
 use crate::pulse::Pulse;
 use crate::strangers::{Permits, Strangers};
@@ -70,6 +71,17 @@ impl Server {
     /// # Errors
     /// [`ServeError`].
     pub fn start(config: ServerConfig) -> Result<Self, ServeError> {
+        Self::start_beside(config, Vec::new())
+    }
+
+    /// The same, beside devices that the process serves by other ways: they are in its metrics, and in its [pulse](Self::pulse).
+    ///
+    /// # Errors
+    /// [`ServeError`].
+    pub fn start_beside(
+        config: ServerConfig,
+        neighbours: Vec<Arc<dyn Neighbour>>,
+    ) -> Result<Self, ServeError> {
         heap::keep();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let listeners = listen(&runtime, &config)?;
@@ -90,7 +102,7 @@ impl Server {
         addresses.iter().for_each(|address| tracing::info!(%address, subsystems = ?names, "serving"));
         let limits = starting.limits;
         let (sockets, subsystems) = (SocketCounts::default(), starting.subsystems);
-        let shared = Arc::new(Shared { config, memory, limits, sockets, subsystems });
+        let shared = Arc::new(Shared { config, memory, limits, sockets, subsystems, neighbours });
         let (stop, stopping) = watch::channel(false);
         let metrics_address = endpoint.as_ref().map(Endpoint::address);
         let for_metrics = endpoint.map(|endpoint| endpoint.start(Arc::clone(&shared), stopping.clone()));
@@ -166,7 +178,8 @@ impl Server {
     #[must_use]
     pub fn pulse(&self) -> Pulse {
         let subsystems = self.shared.subsystems.values().cloned().collect();
-        Pulse { subsystems, sockets: self.sockets_runtime.clone() }
+        let neighbours = self.shared.neighbours.clone();
+        Pulse { subsystems, sockets: self.sockets_runtime.clone(), neighbours }
     }
 
     /// Answers what was asked, closes every connection, flushes and closes the devices.

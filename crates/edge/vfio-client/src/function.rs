@@ -2,6 +2,7 @@
 //! The controller of a PCIe function: registers, doorbells, queue pairs, the admin queue.
 
 mod admin;
+mod goes;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -9,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use saker_link::{ARENA_IOVA, DmaSpace, DoorbellKind, Doorbells, HostQueuePair, PAGE_BYTES};
 use saker_nvme::regs::{Aqa, Cap, Cc, Csts, offset};
 
@@ -17,10 +18,14 @@ use crate::error::VfioError;
 use crate::memory::{doorbells, shared_pages};
 use crate::socket::Socket;
 
+pub(crate) use goes::new_event;
+
 /// BAR 0.
 const BAR0: u32 = 0;
 /// Configuration space.
 const CONFIG: u32 = 7;
+/// Interrupts by message (linux/vfio.h, `VFIO_PCI_MSIX_IRQ_INDEX`).
+const MSIX: u32 = 2;
 /// Class code of NVM Express.
 const CLASS: u32 = 0x01_08_02;
 /// Entries of each admin queue.
@@ -72,9 +77,9 @@ impl Function {
             Some((file, at, _)) => doorbells(&file, at, QUEUE_PAIRS)?,
             None => Doorbells::new(QUEUE_PAIRS),
         };
-        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(io::Error::from)?;
-        socket.set_vector(0, event.as_fd())?;
-        socket.set_vector(1, event.as_fd())?;
+        let event = new_event()?;
+        socket.set_interrupt(MSIX, 0, event.as_fd())?;
+        socket.set_interrupt(MSIX, 1, event.as_fd())?;
         let space = DmaSpace::over(memory);
         Ok(Self { socket, space, doorbells, is_mapped, event, admin: None, next_cid: 0, file })
     }
@@ -149,7 +154,7 @@ impl Function {
         self.socket.write(BAR0, offset::ACQ, &admin.cq_iova().to_le_bytes())?;
         self.admin = Some(admin);
         self.set_register(offset::CC, enabled().0)?;
-        self.wait_for(|csts| csts.rdy())
+        self.wait_for(true, |csts| csts.rdy())
     }
 
     /// Disables it; queues and commands are gone.
@@ -158,7 +163,8 @@ impl Function {
     /// [`VfioError`].
     pub fn disable(&mut self) -> Result<(), VfioError> {
         self.set_register(offset::CC, 0)?;
-        self.wait_for(|csts| !csts.rdy() && !csts.cfs())?;
+        // A controller that has failed is reset like any other, and says that it has failed until commands under way have ended.
+        self.wait_for(false, |csts| !csts.rdy() && !csts.cfs())?;
         self.admin = None;
         Ok(())
     }
@@ -169,17 +175,17 @@ impl Function {
     /// [`VfioError`].
     pub fn shut_down(&mut self) -> Result<(), VfioError> {
         self.set_register(offset::CC, enabled().with_shn(1).0)?;
-        self.wait_for(|csts| csts.shst() == Csts::SHST_COMPLETE)
+        self.wait_for(true, |csts| csts.shst() == Csts::SHST_COMPLETE)
     }
 
-    fn wait_for(&mut self, reached: impl Fn(Csts) -> bool) -> Result<(), VfioError> {
+    fn wait_for(&mut self, failure_ends: bool, reached: impl Fn(Csts) -> bool) -> Result<(), VfioError> {
         let begun = Instant::now();
         loop {
             let csts = Csts(self.register(offset::CSTS)?);
             if reached(csts) {
                 return Ok(());
             }
-            if csts.cfs() || begun.elapsed() > PATIENCE {
+            if failure_ends && csts.cfs() || begun.elapsed() > PATIENCE {
                 return Err(VfioError::Fatal(csts.0));
             }
         }

@@ -61,6 +61,24 @@ pub fn shared_pages(pages: u32) -> io::Result<(OwnedFd, Arc<ForeignMemory>)> {
     Ok((file, memory))
 }
 
+/// Memory of a server's file, which has so many bytes.
+///
+/// # Errors
+/// When the file is too short, the bytes are not whole pages, or it cannot be mapped.
+pub fn mapped(file: impl AsFd, bytes: u64) -> io::Result<Arc<ForeignMemory>> {
+    let size = u64::try_from(rustix::fs::fstat(&file)?.st_size).unwrap_or(0);
+    let invalid = || io::Error::from(io::ErrorKind::InvalidData);
+    let bytes = usize::try_from(bytes).map_err(|_| invalid())?;
+    if bytes == 0 || !bytes.is_multiple_of(PAGE_BYTES) || size < bytes as u64 {
+        return Err(invalid());
+    }
+    let mapping = map(&file, 0, bytes)?;
+    let start = mapping.start;
+    // SAFETY: the bytes are mapped as long as the owner lives, and reached by this memory only. The file was long enough, and a server
+    // that cuts it off harms this process only, whose user has chosen the server.
+    Ok(unsafe { ForeignMemory::new(start, bytes, true, Arc::new(mapping)) })
+}
+
 /// The doorbells of so many queue pairs, in the page at `offset` of a server's file, which has a page there.
 ///
 /// # Errors

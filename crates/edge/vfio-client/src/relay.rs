@@ -2,6 +2,7 @@
 //! The host library's queues, served by a controller behind a socket. The library's buffers are its own: data goes through memory
 //! that the device reaches.
 
+mod farewell;
 mod flights;
 mod lost;
 mod queue;
@@ -21,6 +22,7 @@ use saker_nvme::{Sqe, Status, admin};
 
 use crate::error::VfioError;
 use crate::function::{ADMIN_ENTRIES, Function};
+use farewell::Farewell;
 use flights::{Flight, Flights, SLOT_PAGES_MAX};
 use queue::Queue;
 
@@ -62,6 +64,7 @@ pub struct Relay {
     idle_turns: u32,
     reconnects: u64,
     is_lost: bool,
+    farewell: Farewell,
 }
 
 impl Relay {
@@ -71,6 +74,7 @@ impl Relay {
     /// [`VfioError`].
     pub fn open(options: Options, space: Arc<DmaSpace>) -> Result<Self, VfioError> {
         let mut function = Function::open(&options.path, pages(options.depth))?;
+        let farewell = Farewell::of(&mut function)?;
         let registers = Arc::new(Registers::new());
         let (cap, vs) = (function.capabilities()?, function.register(8)?);
         let published = registers
@@ -93,6 +97,7 @@ impl Relay {
             idle_turns: 0,
             reconnects: 0,
             is_lost: false,
+            farewell,
         })
     }
 
@@ -123,11 +128,20 @@ impl Relay {
     /// Hands over what there is and takes completions. While commands are in flight and none completes, it waits, a moment at
     /// most.
     pub fn advance(&mut self) {
+        if !self.farewell.begin() {
+            return self.lost();
+        }
         self.follow_registers();
-        let done = self.hand_over().and_then(|()| self.take_all());
-        match done {
+        // Who has to leave begins nothing.
+        let handed_over = if self.farewell.is_wanted() { Ok(()) } else { self.hand_over() };
+        match handed_over.and_then(|()| self.take_all()) {
+            Ok(_) if self.is_at_rest() => {
+                self.idle_turns = 0;
+                if self.farewell.end() {
+                    self.leave();
+                }
+            }
             Ok(true) => self.idle_turns = 0,
-            Ok(false) if self.queues.values().all(|queue| queue.flights.is_empty()) => self.idle_turns = 0,
             Ok(false) => {
                 self.idle_turns += 1;
                 if self.idle_turns > SPINS && self.function.rest(REST).is_err() {
@@ -136,6 +150,11 @@ impl Relay {
             }
             Err(_) => self.lost(),
         }
+    }
+
+    /// Whether no command is with the device.
+    fn is_at_rest(&self) -> bool {
+        self.queues.values().all(|queue| queue.flights.is_empty())
     }
 
     fn follow_registers(&mut self) {

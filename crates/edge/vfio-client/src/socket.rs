@@ -4,6 +4,7 @@
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
+use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -31,6 +32,7 @@ mod command {
     pub const DMA_MAP: u16 = 2;
     pub const DMA_UNMAP: u16 = 3;
     pub const REGION_INFO: u16 = 5;
+    pub const IRQ_INFO: u16 = 7;
     pub const SET_IRQS: u16 = 8;
     pub const REGION_READ: u16 = 9;
     pub const REGION_WRITE: u16 = 10;
@@ -44,6 +46,8 @@ pub struct Region {
     pub bytes: u64,
     /// The file that an area of it can be mapped from, and the area: offset in region and file, bytes.
     pub mappable: Option<(OwnedFd, u64, u64)>,
+    /// The file that all of it can be mapped from.
+    pub file: Option<OwnedFd>,
 }
 
 /// A socket to a server that has been greeted.
@@ -113,18 +117,43 @@ impl Socket {
         };
         let bytes = word(16);
         // One area behind the 32 bytes of every answer, each 16 bytes, behind 16 of its head.
-        let mappable = files.pop().filter(|_| answer.len() >= 64).map(|file| (file, word(48), word(56)));
-        Ok(Region { bytes, mappable })
+        let (file, has_area) = (files.pop(), answer.len() >= 64);
+        let (mappable, file) = match file {
+            Some(file) if has_area => (Some((file, word(48), word(56))), None),
+            file => (None, file),
+        };
+        Ok(Region { bytes, mappable, file })
     }
 
-    /// Gives an interrupt vector its event descriptor.
+    /// How many interrupts of a kind there are.
     ///
     /// # Errors
     /// [`VfioError`].
-    pub fn set_vector(&mut self, vector: u16, event: BorrowedFd<'_>) -> Result<(), VfioError> {
-        // MSI-X, by descriptors, to be triggered.
-        let fields = words(&[20, 0x24, 2, u32::from(vector), 1]);
+    pub fn interrupts(&mut self, kind: u32) -> Result<u32, VfioError> {
+        let (answer, _) = self.ask(command::IRQ_INFO, &words(&[16, 0, kind, 0]), &[])?;
+        let count = answer.get(12..16).and_then(|count| count.first_chunk());
+        count.map(|count| u32::from_le_bytes(*count)).ok_or(VfioError::Answer(command::IRQ_INFO))
+    }
+
+    /// Gives an interrupt of a kind its event descriptor.
+    ///
+    /// # Errors
+    /// [`VfioError`].
+    pub fn set_interrupt(&mut self, kind: u32, vector: u16, event: BorrowedFd<'_>) -> Result<(), VfioError> {
+        // By descriptors, to be triggered.
+        let fields = words(&[20, 0x24, kind, u32::from(vector), 1]);
         self.ask(command::SET_IRQS, &fields, &[event]).map(drop)
+    }
+
+    /// Says goodbye: the server sees that nobody is there any more.
+    pub fn close(&self) {
+        // It may have said so first.
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+
+    /// The stream once more, for somebody else who may have to say goodbye.
+    pub(crate) fn stream(&self) -> io::Result<UnixStream> {
+        self.stream.try_clone()
     }
 
     /// Reads a region.

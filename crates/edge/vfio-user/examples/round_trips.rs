@@ -57,7 +57,8 @@ fn here(depth: u32) -> Result<f64, Box<dyn Error>> {
 fn there(depth: u32) -> Result<f64, Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let socket = folder.path().join("socket");
-    let served = Served { url: URL.into(), socket: socket.clone(), nqn: None, busy_poll: true };
+    let served =
+        Served { url: URL.into(), socket: socket.clone(), nqn: None, busy_poll: true, memory_buffer: false };
     let server = Server::start(&[served])?;
     let mut function = Function::open(&socket, 256)?;
     function.enable()?;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The page of doorbells that a client may map. A doorbell that is written there tells nobody: the device has to look.
+//! Memory of ours that a client may map: the page of doorbells, and a controller memory buffer. A doorbell that is written there tells
+//! nobody: the device has to look.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
-use saker_link::{Doorbells, ForeignOwner};
+use saker_link::{Doorbells, ForeignMemory, ForeignOwner};
 use saker_pcie::bar::{DOORBELLS, PAGE_BYTES, QUEUE_PAIRS};
 
 /// The file whose second page has the doorbells, as BAR 0 has them.
@@ -18,28 +19,54 @@ pub(crate) struct DoorbellPage {
     pub doorbells: Arc<Doorbells>,
 }
 
-/// Its mapping here.
+/// A mapping here of a file that is ours, and sealed.
 #[derive(Debug)]
-struct Page(NonNull<u8>);
+struct Ours {
+    start: NonNull<u8>,
+    bytes: usize,
+}
 
-// SAFETY: it is an address; who reaches the page does so by atomic operations.
-unsafe impl Send for Page {}
+// SAFETY: it is an address; who reaches what is there does so by atomic operations.
+unsafe impl Send for Ours {}
 // SAFETY: as for Send.
-unsafe impl Sync for Page {}
+unsafe impl Sync for Ours {}
 
-impl ForeignOwner for Page {
-    /// The file is ours, and sealed.
+impl ForeignOwner for Ours {
+    /// Nobody can make the file shorter.
     fn is_lost(&self) -> bool {
         false
     }
 }
 
-impl Drop for Page {
+impl Drop for Ours {
     fn drop(&mut self) {
-        // SAFETY: the page was mapped by us, and who had a pointer into it kept this alive.
-        let unmapped = unsafe { munmap(self.0.as_ptr().cast(), PAGE_BYTES as usize) };
+        // SAFETY: the range was mapped by us, and who had a pointer into it kept this alive.
+        let unmapped = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
         debug_assert!(unmapped.is_ok(), "it was mapped");
     }
+}
+
+/// A file of zeros that nobody can make shorter, and the mapping of `bytes` bytes from `offset` on.
+fn sealed(name: &str, offset: u64, bytes: u64) -> io::Result<(OwnedFd, Ours)> {
+    let file = memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    ftruncate(&file, offset + bytes)?;
+    fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+    let (protection, bytes) = (ProtFlags::READ | ProtFlags::WRITE, bytes as usize);
+    // SAFETY: the system chooses free addresses, so nothing that is mapped changes.
+    let start = unsafe { mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, &file, offset)? };
+    let start = NonNull::new(start.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
+    Ok((file, Ours { start, bytes }))
+}
+
+/// The memory of a controller memory buffer, and the file that a client maps it from.
+///
+/// # Errors
+/// When the system has no memory.
+pub(crate) fn memory(bytes: u64) -> io::Result<(OwnedFd, Arc<ForeignMemory>)> {
+    let (file, ours) = sealed("saker-memory-buffer", 0, bytes)?;
+    let (start, bytes) = (ours.start, ours.bytes);
+    // SAFETY: the bytes are mapped as long as their owner lives, from a file that cannot shrink, and reached by this memory only.
+    Ok((file, unsafe { ForeignMemory::new(start, bytes, true, Arc::new(ours)) }))
 }
 
 impl DoorbellPage {
@@ -48,17 +75,10 @@ impl DoorbellPage {
     /// # Errors
     /// When the system has no memory.
     pub fn new() -> io::Result<Self> {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let file = memfd_create("saker-doorbells", flags)?;
-        ftruncate(&file, DOORBELLS + PAGE_BYTES)?;
-        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        let (protection, bytes) = (ProtFlags::READ | ProtFlags::WRITE, PAGE_BYTES as usize);
-        // SAFETY: the system chooses free addresses, so nothing that is mapped changes.
-        let page = unsafe { mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, &file, DOORBELLS)? };
-        let page = NonNull::new(page.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
-        let owner = Arc::new(Page(page));
+        let (file, ours) = sealed("saker-doorbells", DOORBELLS, PAGE_BYTES)?;
+        let (start, owner) = (ours.start, Arc::new(ours));
         // SAFETY: a page has room for all doorbells; it is mapped as long as its owner lives, from a file that cannot shrink.
-        let doorbells = unsafe { Doorbells::shared(page, QUEUE_PAIRS + 1, owner) };
+        let doorbells = unsafe { Doorbells::shared(start, QUEUE_PAIRS + 1, owner) };
         Ok(Self { file, doorbells })
     }
 }

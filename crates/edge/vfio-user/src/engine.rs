@@ -5,6 +5,8 @@
 //! doorbells is the client's to map, so nobody tells when one is rung: the thread looks all the time while a client is there.
 
 mod clients;
+mod interrupts;
+mod memory;
 mod waits;
 
 use std::os::fd::OwnedFd;
@@ -17,9 +19,11 @@ use saker::any::{Lag, catch_up};
 use saker::{AnyDevice, Error, panics::ends_process};
 use saker_link::DmaSpace;
 use saker_pcie::Function;
+use saker_pcie::bar::{irq, irq_count};
 use saker_sim::Instant;
 
 use crate::bus_error;
+use crate::probe::{Counts, Questions};
 use crate::session::Session;
 use crate::vectors::Vectors;
 
@@ -33,6 +37,9 @@ pub(crate) struct Stop {
 
 /// How long a queue may be without memory between two messages: a client that moves memory unmaps it and maps it anew.
 const WITHOUT_MEMORY: Duration = Duration::from_millis(200);
+/// How long a client that can be asked to leave may take to do so: a guest's hot plug driver waits 5 s before it begins (torvalds/linux,
+/// `drivers/pci/hotplug/pciehp_ctrl.c`), and what is under way has to end.
+const LEAVING: Duration = Duration::from_secs(20);
 /// Turns without work before a polling thread gives its core away for a moment.
 const SPINS: u32 = 20_000;
 /// Turns of a polling thread between two looks at the socket: a system call.
@@ -44,7 +51,6 @@ pub(crate) struct Client {
     pub session: Session,
     /// The first message has been answered.
     pub is_greeted: bool,
-    requests: u64,
 }
 
 #[derive(Debug)]
@@ -55,11 +61,20 @@ pub(crate) struct Engine {
     pub function: Function,
     pub space: Arc<DmaSpace>,
     pub vectors: Vectors,
+    /// What the client is asked to leave by.
+    pub request: Vectors,
+    /// Until when a client that was asked to leave is served.
+    leave_by: Option<Clock>,
     /// The file with the page of doorbells, if it polls.
     pub doorbells: Option<OwnedFd>,
+    /// The file of the controller memory buffer, if there is one.
+    pub memory_file: Option<OwnedFd>,
     pub client: Option<Client>,
     /// Since when a queue has no memory.
     pub without_memory: Option<Clock>,
+    /// What is counted of clients.
+    pub counts: Arc<Counts>,
+    questions: Arc<Questions>,
     /// Pages that clients had taken away, as last looked at.
     lost_pages: u64,
     lag: Lag,
@@ -76,11 +91,15 @@ pub(crate) struct Parts {
     pub function: Function,
     pub space: Arc<DmaSpace>,
     pub doorbells: Option<OwnedFd>,
+    pub memory_file: Option<OwnedFd>,
+    pub counts: Arc<Counts>,
+    pub questions: Arc<Questions>,
 }
 
 impl Engine {
     pub fn new(parts: Parts, stop: Arc<Stop>) -> Self {
-        let Parts { socket, listener, device, function, space, doorbells } = parts;
+        let Parts { socket, listener, device, function, space, doorbells, memory_file, counts, questions } =
+            parts;
         let base = device.now();
         Self {
             socket,
@@ -88,10 +107,15 @@ impl Engine {
             device,
             function,
             space,
-            vectors: Vectors::default(),
+            vectors: Vectors::new(irq_count(irq::MSIX)),
+            request: Vectors::new(irq_count(irq::REQUEST)),
+            leave_by: None,
             doorbells,
+            memory_file,
             client: None,
             without_memory: None,
+            counts,
+            questions,
             lost_pages: bus_error::lost_pages(),
             lag: Lag::default(),
             begun: Clock::now(),
@@ -104,8 +128,11 @@ impl Engine {
     pub fn run(mut self) -> Result<(), Error> {
         let ends_process = ends_process("vfio-user");
         let (mut idle, mut turns) = (0, 0_u32);
-        while !self.is_stopped() {
+        while !self.is_over() {
             turns = turns.wrapping_add(1);
+            if self.questions.has_any() {
+                self.answer();
+            }
             if self.turn(turns) {
                 idle = 0;
                 ends_process.at_work();
@@ -169,54 +196,37 @@ impl Engine {
         });
     }
 
-    /// Whether a queue is nowhere. If that lasts the controller fails.
-    fn is_without_memory(&mut self) -> bool {
-        let Some(since) = self.without_memory else { return false };
-        if since.elapsed() > WITHOUT_MEMORY {
-            self.lose_memory("the memory of a queue was unmapped");
-        }
-        self.without_memory.is_some()
-    }
-
-    /// The controller has failed, and its driver can only reset it.
-    pub fn lose_memory(&mut self, why: &str) {
-        tracing::warn!(socket = self.socket, why, "the controller has failed");
-        self.device.lose_memory();
-        self.without_memory = None;
-    }
-
-    /// Memory was mapped or unmapped.
-    pub fn follow_memory(&mut self) {
-        let is_there = self.device.follow_memory();
-        self.without_memory =
-            if is_there { None } else { self.without_memory.or_else(|| Some(Clock::now())) };
-    }
-
-    /// Some client has taken memory away behind a mapping. If it is ours it is left.
-    fn look_for_lost_memory(&mut self) {
-        self.lost_pages = bus_error::lost_pages();
-        if self.client.is_some() && self.space.has_lost_foreign() {
-            self.leave(&"it has taken away memory that it had mapped");
-        }
-    }
-
     /// The client has gone, or is made to go: with it its memory, its interrupts and the state of the controller. What was
     /// acknowledged stays.
     fn leave(&mut self, why: &dyn std::fmt::Display) {
-        let Some(client) = self.client.take() else { return };
-        tracing::info!(socket = self.socket, requests = client.requests, %why, "the client has left");
+        if self.client.take().is_none() {
+            return;
+        }
+        let requests = self.counts.requests.load(Ordering::Relaxed);
+        tracing::info!(socket = self.socket, requests, %why, "the client has left");
+        self.counts.is_there.store(false, Ordering::Relaxed);
         self.device.lose_memory();
         self.without_memory = None;
-        self.vectors = Vectors::default();
+        self.vectors = Vectors::new(irq_count(irq::MSIX));
+        self.request = Vectors::new(irq_count(irq::REQUEST));
         self.space.unmap_all_foreign();
         self.function.reset();
+        self.space.set_front(None);
+        if let Some(buffer) = self.function.memory_buffer() {
+            // What a client had there is none of the next one's business.
+            let is_there = buffer.memory().store(0, &vec![0; buffer.memory().bytes()]);
+            debug_assert!(is_there, "all of it");
+        }
     }
 
     /// A reset of the function, by whatever way: done when no command reaches the client's memory any more.
     pub fn reset(&mut self) {
+        Counts::add(&self.counts.resets);
         self.without_memory = None;
         self.function.reset();
-        while !self.is_stopped() {
+        // Rings in a controller memory buffer keep it until they are gone.
+        self.space.set_front(None);
+        while !self.has_to_end() {
             self.advance();
             if self.device.is_disabled() {
                 return;

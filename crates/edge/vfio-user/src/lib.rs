@@ -14,18 +14,21 @@
 //! | `session` | messages on a socket |
 //! | `memory` | a client's memory in this process |
 //! | `bus_error` | a client that cuts its memory off |
-//! | `doorbells` | the page of doorbells that a client may map |
+//! | `doorbells` | memory of ours that a client may map |
 //! | `vectors` | interrupts |
+//! | `probe` | what its thread is asked from outside |
 
 mod bus_error;
 mod doorbells;
 mod engine;
 mod error;
 mod memory;
+mod probe;
 mod requests;
 pub mod server;
 mod session;
 mod vectors;
 
 pub use error::ServeError;
+pub use probe::Probe;
 pub use server::{Served, Server};

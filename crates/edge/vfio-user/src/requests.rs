@@ -5,39 +5,40 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use saker_link::ForeignError;
-use saker_pcie::bar::{VECTORS, irq, region};
+use saker_pcie::bar::{irq, region};
 use saker_pcie::function::AccessError;
-use saker_pcie::message::{DATA_BYTES_MAX, IrqAction, MessageError};
-use saker_pcie::reply::{self, DMA_MAPS_MAX};
+use saker_pcie::message::{DATA_BYTES_MAX, MessageError};
+use saker_pcie::reply::{self, DMA_MAPS_MAX, Mappable};
 use saker_pcie::{Effect, Header, Request};
 
 use crate::engine::Engine;
 use crate::memory;
+use crate::probe::Counts;
 use crate::session::{Message, SessionError};
 
 /// What came of a request.
 struct Outcome {
     reply: Vec<u8>,
-    /// Goes along with it.
-    with_doorbells: bool,
+    /// The region whose file goes along with it.
+    with_file: Option<u32>,
     /// The device has to look before the next one.
     look: bool,
 }
 
 impl From<Vec<u8>> for Outcome {
     fn from(reply: Vec<u8>) -> Self {
-        Self { reply, with_doorbells: false, look: false }
+        Self { reply, with_file: None, look: false }
     }
 }
 
 /// An errno and what it is about.
-struct Refused {
+pub(crate) struct Refused {
     errno: i32,
     why: String,
 }
 
 impl Refused {
-    fn new(errno: i32, why: &dyn std::fmt::Display) -> Self {
+    pub(crate) fn new(errno: i32, why: &dyn std::fmt::Display) -> Self {
         Self { errno, why: why.to_string() }
     }
 }
@@ -79,6 +80,7 @@ impl Engine {
         let header = message.header;
         let outcome = self.obey(message).unwrap_or_else(|refused| {
             let Refused { errno, why } = refused;
+            Counts::add(&self.counts.refused);
             tracing::debug!(
                 socket = self.socket,
                 command = header.command,
@@ -95,7 +97,12 @@ impl Engine {
         let is_greeted = self.client.as_ref().is_some_and(|client| client.is_greeted);
         let Some(client) = &mut self.client else { return Ok(true) };
         if !header.wants_no_reply() {
-            let descriptor = self.doorbells.as_ref().filter(|_| outcome.with_doorbells).map(AsFd::as_fd);
+            let file = match outcome.with_file {
+                Some(region::BAR0) => self.doorbells.as_ref(),
+                Some(_) => self.memory_file.as_ref(),
+                None => None,
+            };
+            let descriptor = file.map(AsFd::as_fd);
             client.session.send(&outcome.reply, descriptor)?;
         }
         // Who does not say what he speaks is not listened to.
@@ -119,9 +126,10 @@ impl Engine {
             Request::DeviceInfo => Ok(reply::device_info(&header).into()),
             Request::RegionInfo { index, .. } if index >= region::COUNT => Err(no_such("region", index)),
             Request::RegionInfo { index, room } => {
-                let (reply, with_doorbells) =
-                    reply::region_info(&header, index, room, self.doorbells.is_some());
-                Ok(Outcome { reply, with_doorbells, look: false })
+                let (doorbells, memory) = (self.doorbells.is_some(), self.memory_file.is_some());
+                let (reply, with_file) =
+                    reply::region_info(&header, index, room, Mappable { doorbells, memory });
+                Ok(Outcome { reply, with_file: with_file.then_some(index), look: false })
             }
             Request::IrqInfo { index } if index >= irq::COUNT => Err(no_such("kind of interrupts", index)),
             Request::IrqInfo { index } => Ok(reply::irq_info(&header, index).into()),
@@ -181,46 +189,6 @@ impl Engine {
         Ok(())
     }
 
-    fn set_irqs(
-        &mut self,
-        index: u32,
-        (start, count): (u32, u32),
-        action: IrqAction,
-        descriptors: Vec<OwnedFd>,
-    ) -> Result<(), Refused> {
-        if index >= irq::COUNT {
-            return Err(no_such("kind of interrupts", index));
-        }
-        if index != irq::MSIX {
-            // There are none of these: there is nothing to forget, and nothing to tell.
-            return if count == 0 { Ok(()) } else { Err(no_such("interrupt", start)) };
-        }
-        // Neither overflows: that was looked at.
-        if start + count > u32::from(VECTORS) {
-            return Err(no_such("vector", start + count - 1));
-        }
-        match action {
-            IrqAction::Descriptors => {
-                self.vectors.set(start, descriptors)?;
-                for vector in start..start + count {
-                    if self.function.take_pending(vector as u16) {
-                        self.vectors.tell(vector as u16);
-                    }
-                }
-            }
-            IrqAction::Forget if count == 0 => self.vectors.forget(0, u32::from(VECTORS)),
-            IrqAction::Forget => self.vectors.forget(start, count),
-            IrqAction::Trigger => {
-                for vector in start..start + count {
-                    self.vectors.tell(vector as u16);
-                }
-            }
-            // A client masks a vector by taking its descriptor away.
-            IrqAction::Mask => {}
-        }
-        Ok(())
-    }
-
     fn read(&self, header: &Header, region: u32, offset: u64, count: u32) -> Result<Outcome, Refused> {
         if count as usize > DATA_BYTES_MAX {
             return Err(Refused::new(libc::EINVAL, &"a read of more than one message has room for"));
@@ -239,12 +207,13 @@ impl Engine {
             }
             Effect::Look => {}
             Effect::Reset => self.reset(),
+            Effect::Memory => self.move_memory(),
         }
         let reply = reply::region(header, offset, region, data.len() as u32, &[]);
-        Ok(Outcome { reply, with_doorbells: false, look: effect == Effect::Look })
+        Ok(Outcome { reply, with_file: None, look: effect == Effect::Look })
     }
 }
 
-fn no_such(what: &str, index: u32) -> Refused {
+pub(crate) fn no_such(what: &str, index: u32) -> Refused {
     Refused::new(libc::EINVAL, &format!("there is no {what} {index}"))
 }

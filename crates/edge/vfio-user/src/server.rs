@@ -14,12 +14,13 @@ use rustix::event::{EventfdFlags, eventfd};
 use saker::{DeviceUrl, Error, build_device_at};
 use saker_device::Attachment;
 use saker_link::{DmaSpace, Doorbells};
-use saker_pcie::Function;
-use saker_pcie::bar::QUEUE_PAIRS;
+use saker_pcie::bar::{BAR4_BYTES, QUEUE_PAIRS};
+use saker_pcie::{Function, MemoryBuffer};
 
-use crate::doorbells::DoorbellPage;
+use crate::doorbells::{self, DoorbellPage};
 use crate::engine::{Engine, Parts, Stop};
 use crate::error::ServeError;
+use crate::probe::{Counts, Probe, Questions};
 
 /// A device and where it is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,12 +33,15 @@ pub struct Served {
     pub nqn: Option<String>,
     /// Whether its thread polls while a client is there, which may then map the doorbells.
     pub busy_poll: bool,
+    /// Whether it has a controller memory buffer.
+    pub memory_buffer: bool,
 }
 
 /// Devices that are served.
 #[derive(Debug)]
 pub struct Server {
     sockets: Vec<PathBuf>,
+    probes: Vec<Probe>,
     threads: Vec<JoinHandle<Result<(), Error>>>,
     stop: Arc<Stop>,
 }
@@ -50,7 +54,7 @@ impl Server {
     pub fn start(served: &[Served]) -> Result<Self, ServeError> {
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(io::Error::from)?;
         let stop = Arc::new(Stop { is_wanted: AtomicBool::new(false), wake });
-        let mut server = Self { sockets: Vec::new(), threads: Vec::new(), stop };
+        let mut server = Self { sockets: Vec::new(), probes: Vec::new(), threads: Vec::new(), stop };
         for served in served {
             server.add(served)?;
         }
@@ -60,7 +64,10 @@ impl Server {
     fn add(&mut self, served: &Served) -> Result<(), ServeError> {
         let listener = listen(&served.socket)?;
         self.sockets.push(served.socket.clone());
-        let engine = Engine::new(open(served, listener)?, Arc::clone(&self.stop));
+        let parts = open(served, listener)?;
+        let name = served.nqn.clone().unwrap_or_else(|| served.url.clone());
+        self.probes.push(Probe { name, questions: Arc::clone(&parts.questions) });
+        let engine = Engine::new(parts, Arc::clone(&self.stop));
         let thread = std::thread::Builder::new().name("saker-vfio-user".into());
         self.threads.push(thread.spawn(move || engine.run())?);
         tracing::info!(socket = %served.socket.display(), url = served.url, "serving by vfio-user");
@@ -73,7 +80,13 @@ impl Server {
         &self.sockets
     }
 
-    /// Leaves all clients, flushes and closes the devices.
+    /// What asks the threads of the devices, in the order of the sockets.
+    #[must_use]
+    pub fn probes(&self) -> &[Probe] {
+        &self.probes
+    }
+
+    /// Leaves all clients, flushes and closes the devices. Clients that can be asked to leave are asked, and have 20 s.
     ///
     /// # Errors
     /// [`ServeError::Device`] if one could not be closed.
@@ -118,14 +131,21 @@ fn open(served: &Served, listener: UnixListener) -> Result<Parts, ServeError> {
             None => Attachment { doorbells: Doorbells::new(QUEUE_PAIRS + 1), ..host },
         }
     };
-    let (device, host, _) = build_device_at(&url, &attach)?;
+    let (mut device, host, _) = build_device_at(&url, &attach)?;
     if let Some((nsid, what)) = device.damage().into_iter().next() {
         return Err(Error::Damaged { nsid, what }.into());
     }
     let function = Function::new(host.registers, host.doorbells, host.bar);
+    let buffer = served.memory_buffer.then(|| doorbells::memory(BAR4_BYTES)).transpose()?;
+    let (function, memory_file) = match buffer {
+        Some((file, memory)) => (function.with_memory(MemoryBuffer::new(memory)), Some(file)),
+        None => (function, None),
+    };
+    let (counts, questions) = (Arc::<Counts>::default(), Arc::new(Questions::new()?));
+    device.count_for(Arc::clone(&counts) as _);
     let doorbells = page.map(|page| page.file);
     let socket = served.socket.display().to_string();
-    Ok(Parts { socket, listener, device, function, space, doorbells })
+    Ok(Parts { socket, listener, device, function, space, doorbells, memory_file, counts, questions })
 }
 
 /// A socket that only its owner may connect to. One that nobody listens on any more is replaced.

@@ -6,19 +6,22 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use saker_pcie::bar::VECTORS;
 
-/// What a client is told by.
+/// What a client is told by: the interrupts of one kind.
 #[derive(Debug)]
 pub(crate) struct Vectors(Vec<Option<OwnedFd>>);
 
-impl Default for Vectors {
-    fn default() -> Self {
-        Self((0..VECTORS).map(|_| None).collect())
-    }
-}
-
 impl Vectors {
+    /// So many interrupts, none of which has a descriptor.
+    pub fn new(count: u32) -> Self {
+        Self((0..count).map(|_| None).collect())
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        self.0.len() as u32
+    }
+
     /// Gives vectors from `start` on their descriptors; all of them exist.
     ///
     /// # Errors

@@ -111,7 +111,8 @@ fn a_server_stops_while_a_client_is_busy_and_removes_its_socket() {
 #[test]
 fn a_path_that_is_taken_is_refused_and_one_that_was_left_behind_is_not() {
     let rig = Rig::new(PAIRS, false);
-    let served = |socket| Served { url: PAIRS.into(), socket, nqn: None, busy_poll: false };
+    let served =
+        |socket| Served { url: PAIRS.into(), socket, nqn: None, busy_poll: false, memory_buffer: false };
     let refused = Server::start(&[served(rig.socket.clone())]).unwrap_err();
     assert!(matches!(refused, ServeError::InUse(_)), "{refused}");
     let file = rig.folder.path().join("file");

@@ -22,10 +22,11 @@ const FOLDER: &str = "SAKER_VFIO_FOLDER";
 fn child() {
     let (Ok(what), Ok(folder)) = (std::env::var(WHAT), std::env::var(FOLDER)) else { return };
     let folder = Path::new(&folder);
-    if what == "server" {
+    if what.ends_with("server") {
         let url = format!("file:{}", folder.join("disk.img").display());
         let socket = folder.join("socket");
-        let served = Served { url, socket, nqn: None, busy_poll: false };
+        let served =
+            Served { url, socket, nqn: None, busy_poll: what.starts_with("polling"), memory_buffer: false };
         let _server = Server::start(&[served]).unwrap();
         say("ready");
         std::thread::sleep(Duration::from_secs(600));
@@ -54,13 +55,13 @@ fn value(n: u64) -> Vec<u8> {
     vec![n as u8; 40 + (n * 37 % 3000) as usize]
 }
 
-struct Spawned {
+pub struct Spawned {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
 impl Spawned {
-    fn new(what: &str, folder: &Path) -> Self {
+    pub fn new(what: &str, folder: &Path) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "killed::child", "--nocapture"]).env(WHAT, what).env(FOLDER, folder);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -69,14 +70,14 @@ impl Spawned {
     }
 
     /// The next thing that it says; nothing once it is dead.
-    fn next(&mut self) -> Option<String> {
+    pub fn next(&mut self) -> Option<String> {
         self.lines
             .by_ref()
             .map_while(Result::ok)
             .find_map(|line| line.strip_prefix("said ").map(str::to_owned))
     }
 
-    fn kill(mut self) -> Vec<String> {
+    pub fn kill(mut self) -> Vec<String> {
         self.child.kill().unwrap();
         let said = std::iter::from_fn(|| self.next()).collect();
         self.child.wait().unwrap();

@@ -29,7 +29,7 @@ impl Rig {
     pub fn in_folder(folder: tempfile::TempDir, url: &str, busy_poll: bool) -> Self {
         let socket = folder.path().join("socket");
         let url = url.replace("FOLDER", folder.path().to_str().unwrap());
-        let served = Served { url, socket: socket.clone(), nqn: None, busy_poll };
+        let served = Served { url, socket: socket.clone(), nqn: None, busy_poll, memory_buffer: false };
         Self { server: Some(Server::start(&[served]).unwrap()), socket, folder }
     }
 

@@ -2,6 +2,7 @@
 //! The device as a whole: what both drivers share.
 
 mod admin;
+mod carried;
 mod counters;
 mod drain;
 mod facts;
@@ -18,6 +19,8 @@ use crate::controller::{Controller, NamespaceFacts};
 use crate::namespace::{Namespace, Store};
 use crate::queues::Queues;
 use crate::stats::{DeviceStats, Stats};
+use carried::Carried;
+pub use carried::Carrier;
 use drain::Drain;
 use facts::{facts, identity, namespace_snapshot};
 use flights::Flights;
@@ -82,6 +85,8 @@ pub struct Device<T> {
     pub(crate) retuned: bool,
     /// What it had done in its life when it was opened.
     base: Lasting,
+    /// What is counted for who brings the host, if anybody wants it.
+    carried: Option<Box<Carried>>,
 }
 
 impl<T> Device<T> {
@@ -121,6 +126,7 @@ impl<T> Device<T> {
             write_through: false,
             retuned: false,
             base,
+            carried: None,
         }
     }
 

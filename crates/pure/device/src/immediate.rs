@@ -161,6 +161,7 @@ impl Device<Untimed> {
         self.stats.commands += 1;
         self.stats.traffic.sqe_fetches += 1;
         self.stats.traffic.cqes += 1;
+        self.count_opcode(sqe, status, None);
         if !status.is_success() {
             self.note_failure(qid, sqe, status);
         }

@@ -85,6 +85,11 @@ impl Clockwork {
         Self { begun: now, marked: now, spans: traced.then(Vec::new) }
     }
 
+    /// When the device saw the command.
+    pub const fn begun(&self) -> Instant {
+        self.begun
+    }
+
     /// What has passed since the last mark was `part`, of which at most `service`; before that it waited.
     #[inline]
     pub fn lap(&mut self, now: Instant, part: Part, service: Duration) {

@@ -33,15 +33,16 @@ const MSIX_MASK: u16 = 1 << 14;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigSpace {
     bytes: [u8; HELD],
-}
-
-impl Default for ConfigSpace {
-    fn default() -> Self {
-        Self { bytes: INITIAL }
-    }
+    has_memory: bool,
 }
 
 impl ConfigSpace {
+    /// As after power-on, with or without BAR 4.
+    #[must_use]
+    pub const fn new(has_memory: bool) -> Self {
+        Self { bytes: initial(has_memory), has_memory }
+    }
+
     /// Copies what is there; zeros where nothing is.
     pub fn read(&self, offset: u64, into: &mut [u8]) {
         for (at, byte) in (offset..).zip(into) {
@@ -54,7 +55,7 @@ impl ConfigSpace {
         let mut resets = false;
         for (at, value) in (offset..).zip(from) {
             let Some(at) = usize::try_from(at).ok().filter(|at| *at < HELD) else { break };
-            let (mask, reset) = (WRITABLE[at], RESETS[at]);
+            let (mask, reset) = (if self.has_memory { WITH_MEMORY[at] } else { WRITABLE[at] }, RESETS[at]);
             self.bytes[at] = self.bytes[at] & !mask | value & mask;
             resets |= value & reset != 0;
         }
@@ -70,7 +71,7 @@ impl ConfigSpace {
 
     /// As after power-on, but for what a function-level reset leaves alone: nothing here.
     pub const fn reset(&mut self) {
-        self.bytes = INITIAL;
+        self.bytes = initial(self.has_memory);
     }
 }
 
@@ -83,11 +84,11 @@ const fn put<const N: usize>(mut bytes: [u8; HELD], at: usize, value: [u8; N]) -
     bytes
 }
 
-const INITIAL: [u8; HELD] = initial();
 const WRITABLE: [u8; HELD] = writable();
+const WITH_MEMORY: [u8; HELD] = put(WRITABLE, BARS + 16, (!(bar::BAR4_BYTES - 1)).to_le_bytes());
 const RESETS: [u8; HELD] = put([0; HELD], DEVICE_CONTROL, RESET_BIT.to_le_bytes());
 
-const fn initial() -> [u8; HELD] {
+const fn initial(has_memory: bool) -> [u8; HELD] {
     let bytes = put([0; HELD], 0, VENDOR_ID.to_le_bytes());
     let bytes = put(bytes, 2, DEVICE_ID.to_le_bytes());
     // A list of capabilities is there.
@@ -96,6 +97,8 @@ const fn initial() -> [u8; HELD] {
     // 64-bit memory, twice.
     let bytes = put(bytes, BARS, 4_u32.to_le_bytes());
     let bytes = put(bytes, BARS + 8, 4_u32.to_le_bytes());
+    // The third is prefetchable.
+    let bytes = if has_memory { put(bytes, BARS + 16, 0xC_u32.to_le_bytes()) } else { bytes };
     let bytes = put(bytes, 0x2C, VENDOR_ID.to_le_bytes());
     let bytes = put(bytes, 0x2E, DEVICE_ID.to_le_bytes());
     let bytes = put(bytes, CAPABILITIES, [POWER as u8]);

@@ -9,12 +9,15 @@ use thiserror::Error;
 use crate::bar::{self, DOORBELLS, MSIX_PENDING, MSIX_TABLE, PAGE_BYTES, VECTORS, region};
 use crate::config::ConfigSpace;
 use crate::lines::Lines;
+use crate::memory::MemoryBuffer;
 
 /// Interrupt mask set and clear: for pins, which this function does not have. They read as what was set.
 const INTMS: u64 = 0x0C;
 const INTMC: u64 = 0x10;
 /// CSTS.NSSRO, which a driver clears by writing 1.
 const NSSRO: u32 = 1 << 4;
+/// CAP.CMBS, bit 57, in the upper half of CAP.
+const CMBS: u32 = 1 << 25;
 /// Makes a write of CSTS differ from what was there, whatever was there.
 const WRITTEN: u32 = 1 << 31;
 
@@ -36,6 +39,8 @@ pub enum Effect {
     Look,
     /// A function-level reset.
     Reset,
+    /// The controller memory buffer is somewhere else: see [`Function::memory_buffer`].
+    Memory,
 }
 
 /// An access that no driver makes. One line.
@@ -58,6 +63,7 @@ pub struct Function {
     doorbells: Arc<Doorbells>,
     values: Arc<BarBuffer>,
     lines: Lines,
+    memory: Option<MemoryBuffer>,
     interrupt_mask: u32,
     table: [u8; TABLE_BYTES],
     pending: [u64; PENDING_WORDS],
@@ -68,15 +74,28 @@ impl Function {
     #[must_use]
     pub fn new(registers: Arc<Registers>, doorbells: Arc<Doorbells>, values: Arc<BarBuffer>) -> Self {
         Self {
-            config: ConfigSpace::default(),
+            config: ConfigSpace::new(false),
             registers,
             doorbells,
             values,
             lines: Lines::default(),
+            memory: None,
             interrupt_mask: 0,
             table: MASKED,
             pending: [0; PENDING_WORDS],
         }
+    }
+
+    /// The same with a controller memory buffer.
+    #[must_use]
+    pub fn with_memory(self, memory: MemoryBuffer) -> Self {
+        Self { config: ConfigSpace::new(true), memory: Some(memory), ..self }
+    }
+
+    /// The controller memory buffer, if there is one.
+    #[must_use]
+    pub const fn memory_buffer(&self) -> Option<&MemoryBuffer> {
+        self.memory.as_ref()
     }
 
     /// Reads a region; the length is what `into` has.
@@ -84,9 +103,13 @@ impl Function {
     /// # Errors
     /// [`AccessError`] for a region that is not there, and beyond its end.
     pub fn read(&self, index: u32, offset: u64, into: &mut [u8]) -> Result<(), AccessError> {
-        check(index, offset, into.len() as u64)?;
+        self.check(index, offset, into.len() as u64)?;
         match index {
             region::CONFIG => self.config.read(offset, into),
+            region::BAR4 => self.memory.iter().for_each(|buffer| {
+                let there = buffer.memory().load(offset as usize, into);
+                debug_assert!(there, "that was looked at");
+            }),
             region::BAR0 => {
                 for (at, byte) in (offset..).zip(into) {
                     *byte = self.byte(at);
@@ -103,10 +126,17 @@ impl Function {
     /// # Errors
     /// [`AccessError`] for a region that is not there, beyond its end, and for registers and doorbells that are not written whole.
     pub fn write(&mut self, index: u32, offset: u64, from: &[u8]) -> Result<Effect, AccessError> {
-        check(index, offset, from.len() as u64)?;
+        self.check(index, offset, from.len() as u64)?;
         match index {
             region::CONFIG => Ok(if self.config.write(offset, from) { Effect::Reset } else { Effect::None }),
             region::BAR0 => self.write_bar0(offset, from),
+            region::BAR4 => {
+                if let Some(buffer) = &self.memory {
+                    let there = buffer.memory().store(offset as usize, from);
+                    debug_assert!(there, "that was looked at");
+                }
+                Ok(Effect::None)
+            }
             _ => {
                 self.lines.store(&self.values, offset, from);
                 Ok(Effect::None)
@@ -118,6 +148,7 @@ impl Function {
     pub fn reset(&mut self) {
         self.config.reset();
         self.lines = Lines::default();
+        self.memory.iter_mut().for_each(MemoryBuffer::reset);
         self.interrupt_mask = 0;
         self.table = MASKED;
         self.pending = [0; PENDING_WORDS];
@@ -162,6 +193,13 @@ impl Function {
         was != *word
     }
 
+    /// Whether an access is within a region, and of a length that one can have.
+    fn check(&self, index: u32, offset: u64, bytes: u64) -> Result<(), AccessError> {
+        let (end, size) = (offset.checked_add(bytes), bar::region_bytes(index, self.memory.is_some()));
+        let fits = end.is_some_and(|end| end <= size) && bytes > 0 && bytes <= 16 * PAGE_BYTES;
+        if fits { Ok(()) } else { Err(AccessError { region: index, offset, bytes }) }
+    }
+
     fn byte(&self, at: u64) -> u8 {
         let within = |page: u64| (at - page) as usize;
         match at {
@@ -177,10 +215,13 @@ impl Function {
     }
 
     fn register_byte(&self, at: u64) -> u8 {
+        let of_buffer = self.memory.as_ref().and_then(|buffer| buffer.register(at & !3));
         let word = match at & !3 {
+            _ if of_buffer.is_some() => of_buffer.unwrap_or(0),
             INTMS | INTMC => self.interrupt_mask,
             aligned if aligned < u64::from(REGISTER_BYTES) => {
-                self.registers.load_u32(aligned as u32).unwrap_or(0)
+                let has_more = self.memory.is_some() && aligned == u64::from(offset::CAP) + 4;
+                self.registers.load_u32(aligned as u32).unwrap_or(0) | if has_more { CMBS } else { 0 }
             }
             _ => 0,
         };
@@ -203,15 +244,18 @@ impl Function {
         if !offset.is_multiple_of(4) || !rest.is_empty() || !matches!(words.len(), 1 | 2) {
             return Err(refused);
         }
+        let mut effect = Effect::Look;
         for (at, word) in (offset..).step_by(4).zip(words) {
             let value = u32::from_le_bytes(*word);
-            if at < DOORBELLS {
+            if self.memory.as_mut().is_some_and(|buffer| buffer.write(at, value)) {
+                effect = Effect::Memory;
+            } else if at < DOORBELLS {
                 self.write_register(at, value)
             } else {
                 self.ring(at, value).ok_or(refused)?
             }
         }
-        Ok(Effect::Look)
+        Ok(effect)
     }
 
     /// Registers that are the controller's keep their values.
@@ -250,10 +294,3 @@ const MASKED: [u8; TABLE_BYTES] = {
     }
     table
 };
-
-fn check(index: u32, offset: u64, bytes: u64) -> Result<(), AccessError> {
-    let end = offset.checked_add(bytes);
-    let fits =
-        end.is_some_and(|end| end <= bar::region_bytes(index)) && bytes > 0 && bytes <= 16 * PAGE_BYTES;
-    if fits { Ok(()) } else { Err(AccessError { region: index, offset, bytes }) }
-}

@@ -11,6 +11,7 @@
 //! | [`bar`] | where registers, doorbells and tables are in the BARs |
 //! | [`function`] | what an access to a region does |
 //! | [`lines`] | stores of a driver, joined to whole lines |
+//! | [`memory`] | the controller memory buffer |
 //! | [`message`] | the requests of a vfio-user client |
 //! | [`reply`] | the answers |
 #![forbid(unsafe_code)]
@@ -19,8 +20,10 @@ pub mod bar;
 pub mod config;
 pub mod function;
 pub mod lines;
+pub mod memory;
 pub mod message;
 pub mod reply;
 
 pub use function::{Effect, Function};
+pub use memory::MemoryBuffer;
 pub use message::{Header, MessageError, Request};

@@ -83,14 +83,26 @@ pub fn device_info(to: &Header) -> Vec<u8> {
     reply(to, &words([16, vfio::DEVICE_PCI | vfio::DEVICE_RESET, region::COUNT, irq::COUNT]))
 }
 
-/// What a region is. With `mappable`, the page of doorbells of BAR 0 is in the file that goes along, if all of the answer has
-/// room.
+/// What can be mapped of a region: a file goes along with the answer that says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mappable {
+    /// Of BAR 0 the page of doorbells.
+    pub doorbells: bool,
+    /// BAR 4, which is there then, from its begin on.
+    pub memory: bool,
+}
+
+/// What a region is, and whether its file goes along: that of BAR 0 only if all of the answer has room.
 #[must_use]
-pub fn region_info(to: &Header, index: u32, room: u32, mappable: bool) -> (Vec<u8>, bool) {
-    let bytes = bar::region_bytes(index);
-    let is_mapped = mappable && index == region::BAR0;
+pub fn region_info(to: &Header, index: u32, room: u32, mappable: Mappable) -> (Vec<u8>, bool) {
+    let bytes = bar::region_bytes(index, mappable.memory);
+    let is_mapped = mappable.doorbells && index == region::BAR0;
+    let is_whole_bar = mappable.memory && index == region::BAR4;
     let mut flags = if bytes > 0 { vfio::REGION_READ | vfio::REGION_WRITE } else { 0 };
     let mut wanted = REGION_INFO_BYTES;
+    if is_whole_bar {
+        flags |= vfio::REGION_MMAP;
+    }
     if is_mapped {
         flags |= vfio::REGION_MMAP | vfio::REGION_CAPS;
         wanted += SPARSE_BYTES;
@@ -105,17 +117,17 @@ pub fn region_info(to: &Header, index: u32, room: u32, mappable: bool) -> (Vec<u
         fields.extend(words([u32::from(vfio::CAP_SPARSE_MMAP) | 1 << 16, 0, 1, 0]));
         fields.extend([DOORBELLS, PAGE_BYTES].iter().flat_map(|word| word.to_le_bytes()));
     }
-    (reply(to, &fields), is_whole)
+    (reply(to, &fields), is_whole || is_whole_bar)
 }
 
 /// What a kind of interrupts is.
 #[must_use]
 pub fn irq_info(to: &Header, index: u32) -> Vec<u8> {
-    let (flags, count) = match index {
-        irq::MSIX => (vfio::IRQ_EVENTFD | vfio::IRQ_NORESIZE, u32::from(bar::VECTORS)),
-        _ => (0, 0),
+    let flags = match index {
+        irq::MSIX | irq::REQUEST => vfio::IRQ_EVENTFD | vfio::IRQ_NORESIZE,
+        _ => 0,
     };
-    reply(to, &words([16, flags, index, count]))
+    reply(to, &words([16, flags, index, bar::irq_count(index)]))
 }
 
 /// What a region has, or, without data, that it was written.

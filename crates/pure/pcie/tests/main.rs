@@ -5,5 +5,6 @@
 mod access;
 mod config;
 mod fuzz;
+mod memory;
 mod messages;
 mod support;

@@ -2,7 +2,7 @@
 //! Messages: their bytes by hand, and what is refused.
 
 use saker_pcie::message::{Header, IrqAction, MESSAGE_BYTES_MAX, MessageError, Request, command};
-use saker_pcie::reply;
+use saker_pcie::reply::{self, Mappable};
 
 const fn header(command: u16, body: usize) -> Header {
     Header { id: 0x1234, command, size: 16 + body as u32, flags: 0, error: 0 }
@@ -15,6 +15,9 @@ fn words(words: &[u32]) -> Vec<u8> {
 fn parse(command: u16, body: &[u8], descriptors: usize) -> Result<Request<'_>, MessageError> {
     Request::parse(&header(command, body.len()), body, descriptors)
 }
+
+const BOTH: Mappable = Mappable { doorbells: true, memory: true };
+const NEITHER: Mappable = Mappable { doorbells: false, memory: false };
 
 #[test]
 fn a_header_has_sixteen_bytes() {
@@ -107,15 +110,16 @@ fn answers_have_these_bytes() {
     assert_eq!(body(reply::unmapped(&to(3), 0, 0x1000, 0x2000)), words(&[24, 0, 0x1000, 0, 0x2000, 0]));
     assert_eq!(body(reply::irq_info(&to(7), 2)), words(&[16, 9, 2, 65]));
     assert_eq!(body(reply::irq_info(&to(7), 0)), words(&[16, 0, 0, 0]));
+    assert_eq!(body(reply::irq_info(&to(7), 4)), words(&[16, 9, 4, 1]));
     assert_eq!(body(reply::region(&to(9), 8, 0, 2, &[1, 2])), [&words(&[8, 0, 0, 2])[..], &[1, 2]].concat());
-    let (info, with_file) = reply::region_info(&to(5), 7, 32, true);
+    let (info, with_file) = reply::region_info(&to(5), 7, 32, BOTH);
     assert_eq!((body(info), with_file), (words(&[32, 3, 7, 0, 4096, 0, 0, 0]), false));
     // The page of doorbells: first the client learns how much room the answer needs.
-    let (short, with_file) = reply::region_info(&to(5), 0, 32, true);
+    let (short, with_file) = reply::region_info(&to(5), 0, 32, BOTH);
     assert_eq!((body(short), with_file), (words(&[64, 0xF, 0, 32, 0x4000, 0, 0, 0]), false));
-    let (whole, with_file) = reply::region_info(&to(5), 0, 64, true);
+    let (whole, with_file) = reply::region_info(&to(5), 0, 64, BOTH);
     let area = words(&[0x0001_0001, 0, 1, 0, 0x1000, 0, 0x1000, 0]);
     assert_eq!((body(whole), with_file), ([words(&[64, 0xF, 0, 32, 0x4000, 0, 0, 0]), area].concat(), true));
-    let (plain, _) = reply::region_info(&to(5), 0, 64, false);
+    let (plain, _) = reply::region_info(&to(5), 0, 64, NEITHER);
     assert_eq!(body(plain), words(&[32, 3, 0, 0, 0x4000, 0, 0, 0]));
 }

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use saker_link::{BarBuffer, Doorbells, Registers};
-use saker_pcie::Function;
-use saker_pcie::bar::QUEUE_PAIRS;
+use saker_pcie::bar::{BAR4_BYTES, QUEUE_PAIRS};
+use saker_pcie::{Function, MemoryBuffer};
 
 /// The function, and what a device would share with it.
 pub struct Rig {
@@ -21,6 +21,13 @@ impl Rig {
         let (doorbells, values) = (Doorbells::new(QUEUE_PAIRS + 1), BarBuffer::new(QUEUE_PAIRS));
         let shared = (Arc::clone(&registers), Arc::clone(&doorbells), Arc::clone(&values));
         Self { function: Function::new(shared.0, shared.1, shared.2), registers, doorbells, values }
+    }
+
+    /// The same with a controller memory buffer.
+    pub fn with_memory() -> Self {
+        let rig = Self::new();
+        let memory = crate::memory::pages(BAR4_BYTES);
+        Self { function: rig.function.with_memory(MemoryBuffer::new(memory)), ..rig }
     }
 
     pub fn read<const N: usize>(&self, region: u32, offset: u64) -> [u8; N] {

@@ -41,6 +41,9 @@ pub struct ServeArgs {
     /// Make the device a PCIe function at this socket, for QEMU and SPDK; nothing is served over the network then
     #[arg(long, value_name = "SOCKET", conflicts_with_all = ["resp", "listen"])]
     pub vfio_user: Option<PathBuf>,
+    /// That function has a controller memory buffer of 2 MiB, which drivers may have queues and data in
+    #[arg(long, requires = "vfio_user")]
+    pub vfio_user_cmb: bool,
     /// A file whose first line is the password of Redis clients
     #[arg(long, value_name = "FILE")]
     pub resp_password_file: Option<PathBuf>,

@@ -6,6 +6,7 @@ use saker_tcp::{
     ConfigError, LogFormat, RedisConfig, ServeError, Served, Server, ServerConfig, StopSignal, Word,
 };
 
+use super::functions::Function;
 use super::scrubs::Scrubs;
 use super::supervised::Supervised;
 use crate::args::serve::ServeArgs;
@@ -23,11 +24,11 @@ pub fn serve(args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), Cl
         StopSignal::new().map_err(|error| CliError::failed(error.to_string(), "see the system's limits"))?;
     let urls: Vec<String> = config.subsystems.iter().map(|served| served.url.clone()).collect();
     let functions = functions(&config);
-    let server = Server::start(config).map_err(|error| match error {
+    let functions = saker_vfio_user::Server::start(&functions).map_err(|error| not_function(&error))?;
+    let server = Server::start_beside(config, Function::all(&functions)).map_err(|error| match error {
         ServeError::Config(error) => in_file(args, &error),
         other => failed(&other),
     })?;
-    let functions = saker_vfio_user::Server::start(&functions).map_err(|error| not_function(&error))?;
     let _scrubs = args.scrub.map(|rate| Scrubs::start(&urls, rate));
     let serving = Serving {
         addresses: server.addresses().iter().map(ToString::to_string).collect(),
@@ -150,6 +151,7 @@ fn function(config: &mut ServerConfig, args: &ServeArgs) -> Result<(), CliError>
         return Err(CliError::usage("a PCIe function is wanted, and not one device", todo));
     };
     only.vfio_user = Some(socket.clone());
+    only.vfio_user_cmb |= args.vfio_user_cmb;
     Ok(())
 }
 
@@ -157,8 +159,8 @@ fn function(config: &mut ServerConfig, args: &ServeArgs) -> Result<(), CliError>
 fn functions(config: &ServerConfig) -> Vec<saker_vfio_user::Served> {
     let each = |served: &Served| {
         let socket = served.vfio_user.clone()?;
-        let (url, nqn) = (served.url.clone(), served.nqn.clone());
-        Some(saker_vfio_user::Served { url, socket, nqn, busy_poll: config.busy_poll })
+        let (url, nqn, memory_buffer) = (served.url.clone(), served.nqn.clone(), served.vfio_user_cmb);
+        Some(saker_vfio_user::Served { url, socket, nqn, busy_poll: config.busy_poll, memory_buffer })
     };
     config.subsystems.iter().filter_map(each).collect()
 }

@@ -44,7 +44,10 @@ impl Served {
 
     /// Whether it is the same device under the same name, whatever its limits.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        (&self.url, &self.nqn, &self.redis) == (&other.url, &other.nqn, &other.redis)
+        let function = |served: &Self| (served.vfio_user.clone(), served.vfio_user_cmb);
+        (&self.url, &self.nqn) == (&other.url, &other.nqn)
+            && self.redis == other.redis
+            && function(self) == function(other)
     }
 
     fn check_rates(&self) -> Result<(), ConfigError> {

@@ -6,6 +6,7 @@ use crate::config::ServerConfig;
 use crate::counts::SocketCounts;
 use crate::logs::Limits;
 use crate::memory::Memory;
+use crate::neighbour::Neighbour;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
@@ -23,6 +24,8 @@ pub(crate) struct Shared {
     pub sockets: SocketCounts,
     /// By SUBNQN, where their requests go.
     pub subsystems: BTreeMap<String, UnboundedSender<Request>>,
+    /// What the process serves by other ways.
+    pub neighbours: Vec<Arc<dyn Neighbour>>,
 }
 
 impl Shared {

@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a subsystem counts and tells of it: the device, commands, queues and hosts.
 
-use saker_device::controller::NamespaceFacts;
+use saker_device::controller::{NamespaceFacts, NamespaceKind};
 use saker_nvme::fabrics::{self, fctype};
 use saker_nvme::vendor_specific::{CommandClass, Counter, CounterKind};
 use saker_nvme::{Sqe, Status};
 use saker_sim::Instant;
 use saker_target::Waited;
 
-use super::{Engine, Flight, Purpose, class_of};
+use super::{Engine, Flight, Purpose};
+
+/// Whose opcodes a namespace has.
+#[inline]
+pub(super) fn class_of(nsid: u32, facts: &[NamespaceFacts]) -> CommandClass {
+    match facts.iter().find(|ns| ns.nsid == nsid).map(|ns| &ns.kind) {
+        Some(NamespaceKind::Kv { .. }) => CommandClass::Kv,
+        _ => CommandClass::Nvm,
+    }
+}
 
 impl Engine {
     /// The namespaces as last looked at.

@@ -17,6 +17,7 @@ use super::request::Asked;
 use super::{Found, ServerNumbers, classic, http, open_metrics};
 use crate::connection::Shared;
 use crate::connection::messages::Request;
+use crate::neighbour;
 
 /// Clients at once; others are closed as they come.
 const CLIENTS_MAX: usize = 8;
@@ -94,7 +95,7 @@ async fn client(mut stream: TcpStream, shared: &Shared) {
     http::answer(stream, asked, text).await;
 }
 
-/// Asks every subsystem that has a device.
+/// Asks every subsystem that has a device, and every neighbour.
 async fn scrape(shared: &Shared) -> Found {
     let mut found = Vec::new();
     for (nqn, subsystem) in
@@ -105,6 +106,11 @@ async fn scrape(shared: &Shared) -> Found {
         let _ = subsystem.send(Request::Counters(answer));
         let counters = timeout(PATIENCE, answered).await.ok().and_then(Result::ok);
         found.push((nqn.clone(), counters));
+    }
+    for neighbour in &shared.neighbours {
+        let (name, asked) = (neighbour.name(), Arc::clone(neighbour));
+        let counters = tokio::task::spawn_blocking(move || neighbour::counters(&asked, PATIENCE)).await;
+        found.push((name, counters.ok().flatten()));
     }
     found
 }

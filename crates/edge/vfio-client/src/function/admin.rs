@@ -58,6 +58,20 @@ impl Function {
         answer
     }
 
+    /// Submits an admin command that nobody waits for: its completion is dropped by the reset that has to follow.
+    ///
+    /// # Errors
+    /// [`VfioError`].
+    pub fn submit_admin(&mut self, sqe: &Sqe) -> Result<(), VfioError> {
+        self.next_cid = self.next_cid.wrapping_add(1);
+        let Some(admin) = &mut self.admin else { return Err(VfioError::Fatal(0)) };
+        if admin.submit(&sqe.with_cid(self.next_cid)).is_err() {
+            return Err(VfioError::Fatal(0));
+        }
+        admin.ring();
+        self.tell(0, DoorbellKind::SqTail)
+    }
+
     fn admin_on(&mut self, admin: &mut HostQueuePair, sqe: &Sqe) -> Result<Cqe, VfioError> {
         if admin.submit(sqe).is_err() {
             return Err(VfioError::Fatal(0));

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use saker_link::DoorbellKind;
 use saker_nvme::Status;
 
+use super::farewell::Farewell;
 use super::{Relay, pages};
 use crate::error::VfioError;
 use crate::function::Function;
@@ -32,6 +33,14 @@ impl Relay {
         }
         self.reconnects += 1;
         self.idle_turns = 0;
+    }
+
+    /// The server wants the device back, and no command is with it: leaves in order, so that nothing is of unknown outcome, and tries
+    /// for as long as for a server that has gone.
+    pub(super) fn leave(&mut self) {
+        // A server that has gone meanwhile is no worse than one that goes.
+        let _ = self.function.leave();
+        self.lost();
     }
 
     fn give_up(&mut self) {
@@ -67,6 +76,7 @@ impl Relay {
             queue.remote.ring();
             function.tell(*qid, DoorbellKind::SqTail)?;
         }
+        self.farewell = Farewell::of(&mut function)?;
         self.function = function;
         Ok(())
     }

@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The client that is there, and those that wait.
+//! The client that is there, those that wait, and who asks from outside.
+
+use std::sync::atomic::Ordering;
 
 use super::{Client, Engine};
+use crate::probe::{Counts, Question};
 use crate::session::{Session, SessionError};
 
 impl Engine {
+    /// Answers who asks from outside.
+    pub(super) fn answer(&mut self) {
+        for question in self.questions.take() {
+            // Who does not wait any more has no use for it.
+            match question {
+                Question::Pulse(told) => drop(told.send(())),
+                Question::Counters(told) => drop(told.send(self.device.counters())),
+            }
+        }
+    }
+
     pub(super) fn look_at_socket(&mut self) -> bool {
         match &mut self.client {
             None => self.accept(),
@@ -21,6 +35,9 @@ impl Engine {
 
     fn leave_if_failed(&mut self, done: Result<bool, SessionError>) -> bool {
         done.unwrap_or_else(|why| {
+            if !matches!(why, SessionError::Closed) {
+                Counts::add(&self.counts.expelled);
+            }
             self.leave(&why);
             true
         })
@@ -31,7 +48,7 @@ impl Engine {
         let mut any = false;
         while let Some(client) = self.client.as_mut().filter(|client| !client.session.has_unsent()) {
             let Some(message) = client.session.receive()? else { break };
-            client.requests += 1;
+            Counts::add(&self.counts.requests);
             any = true;
             if self.request(message)? {
                 break;
@@ -53,7 +70,9 @@ impl Engine {
         match Session::new(socket) {
             Ok(session) => {
                 tracing::info!(socket = self.socket, "a client has connected");
-                self.client = Some(Client { session, is_greeted: false, requests: 0 });
+                Counts::add(&self.counts.clients);
+                self.counts.is_there.store(true, Ordering::Relaxed);
+                self.client = Some(Client { session, is_greeted: false });
             }
             Err(why) => tracing::warn!(socket = self.socket, %why, "a client cannot be served"),
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant as Clock};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use saker::{Error, close_device};
 
-use super::{Engine, WITHOUT_MEMORY};
+use super::{Engine, LEAVING, WITHOUT_MEMORY};
 
 /// Work that is due so soon is not slept for.
 const SOON: Duration = Duration::from_micros(100);
@@ -17,6 +17,23 @@ const TICK: Duration = Duration::from_millis(500);
 const SHUTDOWN: Duration = Duration::from_secs(30);
 
 impl Engine {
+    /// Whether nobody is served any more. A client that can be asked to leave is asked, and served until it has left.
+    pub(super) fn is_over(&mut self) -> bool {
+        if !self.is_stopped() {
+            return false;
+        }
+        if self.leave_by.is_none() && self.client.is_some() && self.request.tell(0) {
+            tracing::info!(socket = self.socket, "the client is asked to leave");
+            self.leave_by = Some(Clock::now() + LEAVING);
+        }
+        self.client.is_none() || self.has_to_end()
+    }
+
+    /// Whether it ends now, whatever goes on.
+    pub(super) fn has_to_end(&self) -> bool {
+        self.is_stopped() && self.leave_by.is_none_or(|by| Clock::now() >= by)
+    }
+
     /// Until there is something to do.
     pub(super) fn sleep(&self) {
         let deadline = self.device.next_deadline().map_or(TICK, |at| {
@@ -33,13 +50,17 @@ impl Engine {
             Some(client) => (client.session.socket(), PollFlags::IN),
             None => (self.listener.as_fd(), PollFlags::IN),
         };
-        let wake = PollFd::new(&self.stop.wake, PollFlags::IN);
+        // Nothing else comes once it was told to stop.
+        let for_wake = if self.leave_by.is_some() { PollFlags::empty() } else { PollFlags::IN };
+        let wake = PollFd::new(&self.stop.wake, for_wake);
         // A signal ends it early, which harms nobody.
-        let _ = poll(&mut [PollFd::from_borrowed_fd(socket, wanted), wake], Some(&timeout));
+        let asked = PollFd::new(&self.questions.wake, PollFlags::IN);
+        let _ = poll(&mut [PollFd::from_borrowed_fd(socket, wanted), wake, asked], Some(&timeout));
     }
 
     /// Nobody is served any more; what was acknowledged is made safe.
     pub(super) fn finish(mut self) -> Result<(), Error> {
+        self.questions.end();
         self.leave(&"the server stops");
         let (events, late) = self.lag.counts();
         if events > 0 {

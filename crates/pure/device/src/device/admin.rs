@@ -95,14 +95,14 @@ impl<T> Device<T> {
             status = self.send_admin_data(&sqe, data);
         }
         let Some(action) = outcome.action.filter(|_| status.is_success()) else {
-            self.queues.complete(0, cid, status, u64::from(outcome.dw0));
+            self.complete_admin(sqe.opcode, cid, status, outcome.dw0);
             return true;
         };
         match self.perform(&action, &sqe) {
-            Some(Ok(())) => self.queues.complete(0, cid, status, u64::from(outcome.dw0)),
+            Some(Ok(())) => self.complete_admin(sqe.opcode, cid, status, outcome.dw0),
             Some(Err(failed)) => {
                 self.controller.undo(&action);
-                self.queues.complete(0, cid, failed, 0);
+                self.complete_admin(sqe.opcode, cid, failed, 0);
             }
             None => {}
         }
@@ -159,7 +159,7 @@ impl<T> Device<T> {
                 }
                 self.queues.complete(sqid, victim, Status::ABORT_REQUESTED, 0);
                 self.note_aborted();
-                self.queues.complete(0, cid, Status::SUCCESS, 0);
+                self.complete_admin(sqe.opcode, cid, Status::SUCCESS, 0);
                 None
             }
             Action::SetWriteCache(enabled) => {
@@ -174,6 +174,7 @@ impl<T> Device<T> {
             Action::SetHostIdentifier { extended } => Some(self.fetch_host_identifier(sqe, extended)),
             Action::HoldAsyncEvent => {
                 self.async_events.push(cid);
+                self.count_admin(sqe.opcode, Status::SUCCESS);
                 None
             }
             Action::SetEdnek { nsid, value } => Some(self.save_ednek(nsid, value)),

@@ -13,7 +13,8 @@ use std::borrow::Cow;
 use CounterKind::{Counter as Rising, Engine, Gauge, Lasting as OfLife};
 
 impl<T> Device<T> {
-    /// Everything countable, by name. Numbers of commands by opcode are whoever's that carries commands to it.
+    /// Everything countable, by name. Numbers of commands by opcode are whoever's that carries commands to it, or the device's where it
+    /// was told to [count them](Device::count_for).
     pub fn counters(&mut self) -> Vec<Counter> {
         let stats = self.stats();
         let mut all = of_commands(&stats);
@@ -23,6 +24,7 @@ impl<T> Device<T> {
         for ns in &self.namespaces {
             all.push(Counter::new("write_state", Gauge, ns.config.nsid, write_state(ns)));
         }
+        all.extend(self.carried.iter().flat_map(|carried| carried.counters()));
         all
     }
 

@@ -4,6 +4,7 @@
 
 use super::Device;
 use saker_nvme::Status;
+use saker_nvme::admin::opcode::SET_FEATURES;
 use saker_segment_store::Tag;
 use saker_sim::Class;
 
@@ -81,11 +82,11 @@ impl<T> Device<T> {
 
     fn tell(&mut self, waiter: Waiter, ok: bool) {
         match waiter {
-            Waiter::CacheOff(cid) if ok => self.queues.complete(0, cid, Status::SUCCESS, 0),
+            Waiter::CacheOff(cid) if ok => self.complete_admin(SET_FEATURES, cid, Status::SUCCESS, 0),
             Waiter::CacheOff(cid) => {
                 self.write_through = false;
                 self.controller.undo(&crate::controller::Action::SetWriteCache(false));
-                self.queues.complete(0, cid, self.not_flushed(), 0);
+                self.complete_admin(SET_FEATURES, cid, self.not_flushed(), 0);
             }
             // CSTS has no word for a shutdown that could not save everything.
             Waiter::Shutdown => self.controller.shutdown_done(&self.host.registers),

@@ -3,6 +3,7 @@
 //! may reach memory that its host named, and its completion could be taken for that of a later command.
 
 use saker_nvme::Status;
+use saker_nvme::admin::opcode::DELETE_SQ;
 
 use super::Device;
 
@@ -74,7 +75,7 @@ impl<T> Device<T> {
         }
         while let Some(at) = self.flights.deleting.iter().position(|(deleted, _)| *deleted == qid) {
             let (_, cid) = self.flights.deleting.swap_remove(at);
-            self.queues.complete(0, cid, Status::SUCCESS, 0);
+            self.complete_admin(DELETE_SQ, cid, Status::SUCCESS, 0);
         }
     }
 }

@@ -6,6 +6,7 @@ use super::Device;
 use crate::namespace::Namespace;
 use saker_flash::Flash;
 use saker_nvme::Status;
+use saker_nvme::admin::opcode::FORMAT_NVM;
 use saker_segment_store::{CellError, Completion, Io};
 use std::collections::VecDeque;
 
@@ -81,7 +82,7 @@ impl<T> Device<T> {
             return false;
         }
         let waiting: Vec<_> = self.formats.iter_mut().filter_map(|format| format.cid.take()).collect();
-        waiting.iter().for_each(|cid| self.queues.complete(0, *cid, Status::INTERNAL_ERROR, 0));
+        waiting.iter().for_each(|cid| self.complete_admin(FORMAT_NVM, *cid, Status::INTERNAL_ERROR, 0));
         !waiting.is_empty()
     }
 
@@ -122,7 +123,7 @@ impl<T> Device<T> {
                 namespace.fail_erasure(CellError::HostIo);
             }
         }
-        format.cid.into_iter().for_each(|cid| self.queues.complete(0, cid, Status::WRITE_FAULT, 0));
+        format.cid.into_iter().for_each(|cid| self.complete_admin(FORMAT_NVM, cid, Status::WRITE_FAULT, 0));
     }
 
     fn begin_format(&mut self, format: &mut Format, owners: &[u16]) {
@@ -145,7 +146,7 @@ impl<T> Device<T> {
         }
         let status = if ended.is_ok() { Status::SUCCESS } else { Status::INTERNAL_ERROR };
         if let Some(cid) = format.cid {
-            self.queues.complete(0, cid, status, 0);
+            self.complete_admin(FORMAT_NVM, cid, status, 0);
         }
     }
 }

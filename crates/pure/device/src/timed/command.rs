@@ -310,7 +310,7 @@ impl Device<Timed> {
         if let Some(request) = &token.request {
             request.count_work(&reply, &mut self.stats.work);
         }
-        let sqe = token.sqe;
+        let (sqe, took) = (token.sqe, self.tempo.now.since(token.clock.begun()));
         let found = match &mut token.request {
             Some(Request::Small(_, found)) if reply.status.is_success() => std::mem::take(found),
             _ => Vec::new(),
@@ -321,6 +321,7 @@ impl Device<Timed> {
         *slot = None;
         self.tempo.free.push(id);
         self.stats.commands += 1;
+        self.count_opcode(&sqe, reply.status, Some(took));
         if !reply.status.is_success() {
             self.note_failure(qid, &sqe, reply.status);
         }

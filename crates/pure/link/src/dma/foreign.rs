@@ -58,6 +58,23 @@ impl ForeignMemory {
         Arc::new(Self { first: first.cast(), bytes, is_writable, owner })
     }
 
+    /// Zeroed memory of this process.
+    ///
+    /// # Panics
+    /// Unless it is whole pages.
+    #[must_use]
+    pub fn zeroed(bytes: usize) -> Arc<Self> {
+        assert!(bytes > 0 && bytes.is_multiple_of(PAGE_BYTES), "foreign memory comes in whole pages");
+        let words = Own((0..(bytes + PAGE_BYTES) / WORD_BYTES).map(|_| AtomicU64::new(0)).collect());
+        let first = words.0.as_ptr().cast::<u8>().cast_mut();
+        let skip = first.align_offset(PAGE_BYTES);
+        let owner = Arc::new(words);
+        // SAFETY: a page more than wanted was allocated, so the aligned bytes are within it.
+        let first = unsafe { NonNull::new_unchecked(first.add(skip)) };
+        // SAFETY: the bytes are atomic words, which live as long as their owner.
+        unsafe { Self::new(first, bytes, true, owner) }
+    }
+
     /// Length in bytes.
     #[must_use]
     pub const fn bytes(&self) -> usize {
@@ -68,6 +85,26 @@ impl ForeignMemory {
     #[must_use]
     pub fn is_lost(&self) -> bool {
         self.owner.is_lost()
+    }
+
+    /// Copies bytes from `offset` on. False beyond the end; nothing is copied then.
+    #[must_use]
+    pub fn load(&self, offset: usize, into: &mut [u8]) -> bool {
+        let fits = offset.checked_add(into.len()).is_some_and(|end| end <= self.bytes);
+        if fits && !into.is_empty() {
+            copy::load(&self.words()[offset / WORD_BYTES..], offset % WORD_BYTES, into);
+        }
+        fits
+    }
+
+    /// Copies bytes to `offset` on. False beyond the end; nothing is copied then.
+    #[must_use]
+    pub fn store(&self, offset: usize, from: &[u8]) -> bool {
+        let fits = offset.checked_add(from.len()).is_some_and(|end| end <= self.bytes);
+        if fits && !from.is_empty() {
+            copy::store(&self.words()[offset / WORD_BYTES..], offset % WORD_BYTES, from);
+        }
+        fits
     }
 
     /// All words.
@@ -81,6 +118,16 @@ impl ForeignMemory {
 impl fmt::Debug for ForeignMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ForeignMemory({} bytes, {:?})", self.bytes, self.owner)
+    }
+}
+
+/// Words of this process.
+#[derive(Debug)]
+struct Own(Box<[AtomicU64]>);
+
+impl ForeignOwner for Own {
+    fn is_lost(&self) -> bool {
+        false
     }
 }
 
@@ -131,16 +178,24 @@ impl Region {
     }
 }
 
-/// What is mapped where. Regions do not overlap and are in ascending order.
+/// Regions that do not overlap, in ascending order, and the one in front of them: memory of the device's own, which is reached
+/// wherever it is, whatever is mapped behind it.
 #[derive(Debug, Default)]
-pub(super) struct Foreign(RwLock<Vec<Region>>);
+struct Regions {
+    mapped: Vec<Region>,
+    front: Option<Region>,
+}
+
+/// What is mapped where.
+#[derive(Debug, Default)]
+pub(super) struct Foreign(RwLock<Regions>);
 
 impl Foreign {
-    fn regions(&self) -> RwLockReadGuard<'_, Vec<Region>> {
+    fn regions(&self) -> RwLockReadGuard<'_, Regions> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn regions_mut(&self) -> RwLockWriteGuard<'_, Vec<Region>> {
+    fn regions_mut(&self) -> RwLockWriteGuard<'_, Regions> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -153,7 +208,8 @@ impl Foreign {
         check_range(iova, bytes)?;
         let is_whole = memory.as_ref().is_none_or(|memory| memory.bytes as u64 == bytes);
         assert!(is_whole, "a region is mapped whole");
-        let mut regions = self.regions_mut();
+        let mut guard = self.regions_mut();
+        let regions = &mut guard.mapped;
         if regions.len() >= max {
             return Err(ForeignError::TooMany(regions.len()));
         }
@@ -169,7 +225,8 @@ impl Foreign {
     /// Waits for copies that are going on.
     pub fn unmap(&self, iova: u64, bytes: u64) -> Result<(), ForeignError> {
         check_range(iova, bytes)?;
-        let (last, mut regions) = (iova + (bytes - 1), self.regions_mut());
+        let (last, mut guard) = (iova + (bytes - 1), self.regions_mut());
+        let regions = &mut guard.mapped;
         let begin = regions.partition_point(|region| region.last() < iova);
         let end = regions.partition_point(|region| region.iova <= last);
         let inside = regions.get(begin..end).unwrap_or_default();
@@ -183,11 +240,24 @@ impl Foreign {
     }
 
     pub fn clear(&self) {
-        self.regions_mut().clear();
+        self.regions_mut().mapped.clear();
+    }
+
+    /// Puts memory of the device's own in front of everything, or takes it away. False for addresses that cannot be; nothing is in
+    /// front then.
+    pub fn set_front(&self, front: Option<(u64, Arc<ForeignMemory>)>) -> bool {
+        let region =
+            front.map(|(iova, memory)| Region { iova, bytes: memory.bytes as u64, memory: Some(memory) });
+        let can_be = region.as_ref().is_none_or(|region| check_range(region.iova, region.bytes).is_ok());
+        self.regions_mut().front = region.filter(|_| can_be);
+        can_be
     }
 
     pub fn is_lost(&self) -> bool {
-        self.regions().iter().any(|region| region.memory.as_ref().is_some_and(|memory| memory.is_lost()))
+        self.regions()
+            .mapped
+            .iter()
+            .any(|region| region.memory.as_ref().is_some_and(|memory| memory.is_lost()))
     }
 
     #[inline]
@@ -223,10 +293,10 @@ impl Foreign {
     /// The memory of `bytes` bytes from `iova` on, which begin at a page and lie within one region, and their offset in it.
     pub fn ring(&self, iova: u64, bytes: usize, writes: bool) -> Option<(Arc<ForeignMemory>, usize)> {
         let regions = self.regions();
-        let region = find(&regions, iova)?;
+        let (region, within) = find(&regions, iova)?;
         let offset = (iova - region.iova) as usize;
         let memory = region.memory.as_ref().filter(|memory| memory.is_writable || !writes)?;
-        let fits = bytes <= memory.bytes - offset && iova.is_multiple_of(PAGE_BYTES as u64);
+        let fits = bytes as u64 <= within && iova.is_multiple_of(PAGE_BYTES as u64);
         (fits && !memory.is_lost()).then(|| (Arc::clone(memory), offset))
     }
 }
@@ -238,17 +308,28 @@ fn check_range(iova: u64, bytes: u64) -> Result<(), ForeignError> {
     if is_whole && fits { Ok(()) } else { Err(ForeignError::Range { iova, bytes }) }
 }
 
+/// The region of an address, and how many of its bytes from there on are reached.
 #[inline]
-fn find(regions: &[Region], iova: u64) -> Option<&Region> {
+fn find(regions: &Regions, iova: u64) -> Option<(&Region, u64)> {
+    let within = |region: &Region| region.bytes - (iova - region.iova);
+    let front = regions.front.as_ref();
+    if let Some(front) = front
+        && front.iova <= iova
+        && iova <= front.last()
+    {
+        return Some((front, within(front)));
+    }
     // A guest has few; the largest is where most accesses go.
-    let at = regions.partition_point(|region| region.last() < iova);
-    regions.get(at).filter(|region| region.iova <= iova)
+    let at = regions.mapped.partition_point(|region| region.last() < iova);
+    let region = regions.mapped.get(at).filter(|region| region.iova <= iova)?;
+    let up_to = front.filter(|front| front.iova > iova).map_or(u64::MAX, |front| front.iova - iova);
+    Some((region, within(region).min(up_to)))
 }
 
 /// Calls `f(memory, offset in it, bytes)` for the parts that make up a range, of which each byte is mapped.
 #[inline]
 fn each_part(
-    regions: &[Region],
+    regions: &Regions,
     iova: u64,
     bytes: usize,
     writes: bool,
@@ -256,13 +337,13 @@ fn each_part(
 ) -> Result<(), DmaFault> {
     let (mut at, mut left) = (iova, bytes);
     while left > 0 {
-        let region = find(regions, at).ok_or(DmaFault::Unmapped)?;
+        let (region, within) = find(regions, at).ok_or(DmaFault::Unmapped)?;
         let memory = region.memory.as_deref().ok_or(DmaFault::Unmapped)?;
         if writes && !memory.is_writable {
             return Err(DmaFault::ReadOnly);
         }
         let offset = (at - region.iova) as usize;
-        let part = (memory.bytes - offset).min(left);
+        let part = left.min(usize::try_from(within).unwrap_or(usize::MAX));
         f(memory, offset, part);
         left -= part;
         at = match at.checked_add(part as u64) {

@@ -99,6 +99,13 @@ impl DmaSpace {
         self.foreign.clear();
     }
 
+    /// Puts memory of the device's own, such as a controller memory buffer, at an address in front of all memory of another process,
+    /// or takes it away. False for addresses that cannot be; nothing is in front then. As with [`unmap_foreign`](Self::unmap_foreign)
+    /// rings have to be looked at again.
+    pub fn set_front(&self, front: Option<(u64, Arc<ForeignMemory>)>) -> bool {
+        self.foreign.set_front(front)
+    }
+
     /// Whether the other process has taken memory away that it had mapped.
     pub fn has_lost_foreign(&self) -> bool {
         self.foreign.is_lost()

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What hosts have asked of a subsystem, by command and status, and how long it took. It is counted on the subsystem's thread, which
-//! also tells it, so counting is a few plain stores.
+//! What hosts have asked, by command and status, and how long it took. Whoever carries commands counts them, a target or, for a
+//! host that shares its memory with the device, the device itself; it also tells them, so counting is a few plain stores.
 
 use std::borrow::Cow;
 
-use saker_device::controller::{NamespaceFacts, NamespaceKind};
 use saker_nvme::Status;
 use saker_nvme::vendor_specific::{
     CommandClass, Counter, CounterEntry, CounterKind, CounterOf, LATENCY_BUCKETS, command_name,
@@ -31,7 +30,7 @@ struct Command {
 
 /// The counts.
 #[derive(Debug)]
-pub(crate) struct Tally {
+pub struct Tally {
     /// Class and opcode to a place in `commands`.
     index: Box<[[u8; SLOTS]; CommandClass::ALL.len()]>,
     commands: Vec<Command>,
@@ -40,15 +39,6 @@ pub(crate) struct Tally {
 impl Default for Tally {
     fn default() -> Self {
         Self { index: Box::new([[NONE; SLOTS]; CommandClass::ALL.len()]), commands: Vec::new() }
-    }
-}
-
-/// Whose opcodes a namespace has.
-#[inline]
-pub(crate) fn class_of(nsid: u32, facts: &[NamespaceFacts]) -> CommandClass {
-    match facts.iter().find(|ns| ns.nsid == nsid).map(|ns| &ns.kind) {
-        Some(NamespaceKind::Kv { .. }) => CommandClass::Kv,
-        _ => CommandClass::Nvm,
     }
 }
 
@@ -87,6 +77,7 @@ impl Tally {
     }
 
     /// All of it, as log page C3h has it.
+    #[must_use]
     pub fn counters(&self) -> Vec<Counter> {
         self.commands.iter().flat_map(Command::counters).collect()
     }
