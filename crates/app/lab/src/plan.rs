@@ -36,12 +36,25 @@ pub struct Plan {
     /// The experiment's own parameters.
     #[serde(default)]
     pub parameters: toml::Table,
+    /// What was changed after the first run, the earliest first.
+    #[serde(default)]
+    pub history: Vec<Edit>,
     /// What is drawn.
     #[serde(default)]
     pub charts: Vec<ChartPlan>,
     /// What is claimed.
     #[serde(default)]
     pub claims: Vec<Claim>,
+}
+
+/// A change of a plan after its first run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Edit {
+    /// What was changed.
+    pub edit: String,
+    /// Why, and what it did to verdicts.
+    pub cause: String,
 }
 
 /// A claim as published.
