@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Why an experiment cannot be run.
 
+use crate::fit::FitError;
 use crate::settings::SettingError;
 use saker_assembly::BuildError;
 use saker_history::HistoryError;
@@ -29,6 +30,9 @@ pub enum LabError {
     /// A device that cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// A profile that could not be fitted.
+    #[error(transparent)]
+    Fit(#[from] FitError),
     /// Methods that could not be measured.
     #[error(transparent)]
     Calibration(#[from] CalibrationError),

@@ -114,8 +114,72 @@ pub struct Check {
     pub verdict: Verdict,
     /// What the agreement is worth.
     pub evidence: Evidence,
+    /// Who makes the claim.
+    #[serde(default, skip_serializing_if = "Origin::is_published")]
+    pub origin: Origin,
+    /// What it comes to after a fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_fit: Option<AfterFit>,
     /// What else is to be known; the measured cause of a miss.
     pub note: String,
+}
+
+/// Who makes a claim.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// A publication, or arithmetic on one.
+    #[default]
+    Published,
+    /// This program.
+    Own,
+}
+
+impl Origin {
+    /// The word in the report.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Own => "own",
+        }
+    }
+
+    fn is_published(&self) -> bool {
+        *self == Self::Published
+    }
+}
+
+/// What a check says with numbers of the profile that were fitted to published points. It stands beside the verdict and does not count.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AfterFit {
+    /// `fitted`: the points are the claim's own. `prediction`: they are another's.
+    pub role: FitRole,
+    /// The figure that was fitted, the numbers and their intervals.
+    pub with: String,
+    /// Whether the claim holds then.
+    pub verdict: Verdict,
+    /// What was measured then.
+    pub measured: Value,
+}
+
+/// What a claim is to a fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FitRole {
+    /// The numbers were chosen on it: no evidence.
+    Fitted,
+    /// It took no part.
+    Prediction,
+}
+
+impl FitRole {
+    /// The word in the report.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fitted => "fitted",
+            Self::Prediction => "prediction",
+        }
+    }
 }
 
 /// Whether a claim holds.
@@ -156,6 +220,8 @@ pub enum Evidence {
     Fitted,
     /// It follows from sizes and counts.
     Arithmetic,
+    /// What is compared is the same quantity on both sides, or does not depend on what is varied: it could not be otherwise here.
+    Identity,
 }
 
 impl Evidence {
@@ -165,6 +231,7 @@ impl Evidence {
             Self::Reproduced => "reproduced",
             Self::Fitted => "fitted",
             Self::Arithmetic => "arithmetic",
+            Self::Identity => "identity",
         }
     }
 }
@@ -187,6 +254,8 @@ mod tests {
             measured: json!([0.45]),
             verdict: Verdict::CannotFollow,
             evidence: Evidence::Arithmetic,
+            origin: Origin::Published,
+            after_fit: None,
             note: "why".into(),
         };
         let (id, profile) = ("x".into(), "tiny".into());

@@ -16,7 +16,7 @@ struct Run {
     pages: u64,
 }
 
-fn run(engine: EngineKind, awaited: bool, io_cores: u32, depth: u32, flush: bool) -> Run {
+fn run(engine: EngineKind, awaited: bool, io_cores: u32, depth: u16, flush: bool) -> Run {
     let mut profile = Profile::builtin("cosmos-plus").expect("built in");
     profile.firmware.programs_awaited.value = awaited;
     profile.firmware.io_cores.value = io_cores;

@@ -25,6 +25,7 @@ struct MemoryPlan {
     superblocks: u64,
     superblock_bytes: u64,
     page_bytes: u64,
+    stated_page_bytes: u64,
     original_grain_bytes: u32,
     plus_grain_bytes: u32,
 }
@@ -46,6 +47,16 @@ pub fn memory(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let note = "The sum is 1344 MiB; the paper's 1320 takes 1 GB as 1000 MB. Its factor of 4 K lists is 8 K.";
     book.numbers("AC-plus-memory-1", &parts.map(|n| n as f64), note);
     book.numbers("AC-plus-memory-2", &bitmaps.map(|n| n as f64), "");
+    let stated_grains = plan.stated_page_bytes / u64::from(plan.plus_grain_bytes);
+    book.numbers("AC-plus-memory-3", &[stated_grains as f64], "Measured: grains of a page.");
+    let printed = InvalidMemory::of(
+        plan.superblocks,
+        pages,
+        plan.page_bytes,
+        page_grains,
+        plan.superblocks / 4 * pages_max,
+    );
+    book.numbers("AC-plus-memory-4", &[printed.list_bytes as f64], "Measured: the printed factors.");
     let mut point = Point::at([("disk_bytes", json!(bytes))]);
     let names = ["buffer_bytes", "count_bytes", "mapping_pages_max", "list_bytes", "sum_bytes"];
     names.iter().zip(parts).for_each(|(name, n)| point.add(name, n as f64));
@@ -57,6 +68,7 @@ pub fn memory(cx: &Context<'_>) -> Result<Outcome, LabError> {
 struct OverheadPlan {
     superblock_bytes: u64,
     page_bytes: u64,
+    stated_page_bytes: u64,
     grain_bytes: u64,
     pair_grains_long: u64,
 }
@@ -77,6 +89,10 @@ pub fn gc_overhead(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let note = format!("With pairs of {} grains it is {long:.2} %.", plan.pair_grains_long);
     let numbers = [grains as f64, bytes as f64, pages as f64, copies as f64, share(pages)];
     book.numbers("AC-plus-gc-overhead-1", &numbers, note);
+    let stated = plan.superblock_bytes / 2 / plan.stated_page_bytes;
+    book.numbers("AC-plus-gc-overhead-2", &[stated as f64], "");
+    let mappings = plan.page_bytes / MAPPING_BYTES as u64;
+    book.numbers("AC-plus-gc-overhead-3", &[mappings as f64], "");
     let mut point = Point::at([("pair_grains", json!(1))]);
     point.add("mapping_pages", pages as f64);
     point.add("overhead_percent", share(pages));
@@ -89,6 +105,16 @@ struct CapacityPlan {
     disk_bytes: u64,
     key_bytes: u8,
     value_bytes: u32,
+    small_run: Filled,
+    large_run: Filled,
+}
+
+/// A run of the paper: its pairs, and its disk.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Filled {
+    pairs: u64,
+    disk_gb: u64,
 }
 
 /// Runs plus-capacity.
@@ -113,6 +139,10 @@ pub fn capacity(cx: &Context<'_>) -> Result<Outcome, LabError> {
     book.numbers("AC-plus-capacity-1", &published, note);
     let all = [with_map(512), alone(512), with_map(64), alone(64)].map(|n| n as f64);
     book.numbers("AC-plus-capacity-2", &all, "");
+    let (small, large) = (&plan.small_run, &plan.large_run);
+    let (pairs, disk) =
+        (small.pairs as f64 / large.pairs as f64, large.disk_gb as f64 / small.disk_gb as f64);
+    book.numbers("AC-plus-capacity-3", &[pairs * disk], format!("In all {pairs:.1} times as many."));
     let series = [("original", 512), ("plus", 64)].map(|(ftl, grain)| {
         let mut point = Point::at([("ftl", json!(ftl))]);
         point.add("pairs_with_map", with_map(grain) as f64);

@@ -128,6 +128,13 @@ impl<'a> Clock<'a> {
         }
     }
 
+    /// Nothing more is stored: what is left of so many pages is programmed, so that each was waited for once at any number of stores.
+    pub fn end(&mut self, pages: u64) {
+        while self.sent < pages {
+            self.program();
+        }
+    }
+
     fn program(&mut self) {
         while self.programs.len() + 1 >= self.entries {
             let Some(Reverse(done)) = self.programs.pop() else { break };
@@ -169,9 +176,11 @@ mod tests {
         let run = |times: &Times, copied| {
             let mut clock = Clock::new(shape, times);
             (1..=8).for_each(|n| clock.store(Arrival::Dma(4096), copied, n / 4));
+            clock.end(3);
             clock.now_ns()
         };
         assert_eq!((run(&times, 0), run(&times, 100)), (80.0, 880.0));
-        assert_eq!((run(&times.waiting(), 0), run(&times.waiting(), 100)), (2080.0, 2880.0));
+        // The third page holds nothing of them, and is programmed at the end.
+        assert_eq!((run(&times.waiting(), 0), run(&times.waiting(), 100)), (3080.0, 3880.0));
     }
 }

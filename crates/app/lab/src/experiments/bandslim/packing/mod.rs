@@ -127,6 +127,7 @@ impl Packed {
             clock.store(*value, copied, shape.page_of(packing.settled()));
         }
         packed.pages = shape.pages_to(packing.end());
+        clock.end(packed.pages);
         packed.us = clock.now_ns() / 1000.0 / packed.stores.max(1) as f64;
         packed
     }
