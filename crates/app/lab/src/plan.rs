@@ -31,6 +31,9 @@ pub struct Plan {
     /// Engines whose settings it takes (`--set ENGINE.NAME=VALUE`), and `hash_ftl` for the cache of the hash FTLs.
     #[serde(default)]
     pub takes: Vec<String>,
+    /// Memory that it takes at its scale, in MiB, if that is much: so that not too much runs at once.
+    #[serde(default)]
+    pub memory_mib: u64,
     /// How much smaller than published it runs unless asked otherwise.
     pub default_scale: u32,
     /// The experiment's own parameters.

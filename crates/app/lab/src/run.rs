@@ -9,6 +9,7 @@ use crate::plan::{FitPlan, Plan, Settings};
 use crate::report::{AfterFit, Check, Experiment};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The plans of all experiments, in the order in which they are listed.
@@ -68,6 +69,46 @@ fn after_fit(entry: &Entry, cx: &Context<'_>, asked: &FitPlan, checks: &mut [Che
     Ok(())
 }
 
+/// Memory that experiments together may take by their plans, unless one alone takes more.
+const MEMORY_MIB: u64 = 3072;
+
+/// Memory of an experiment at the scale that it is run at.
+fn memory_mib(id: &str, settings: &Settings) -> u64 {
+    plan_of(id).map_or(0, |plan| {
+        let scale = settings.scale.unwrap_or(plan.default_scale).max(1);
+        plan.memory_mib * u64::from(plan.default_scale) / u64::from(scale)
+    })
+}
+
+/// Memory that is shared by what runs at once.
+struct Room {
+    most: u64,
+    /// What is taken, and by how many.
+    taken: Mutex<(u64, usize)>,
+    given: Condvar,
+}
+
+impl Room {
+    fn new(most: u64) -> Self {
+        Self { most, taken: Mutex::new((0, 0)), given: Condvar::new() }
+    }
+
+    /// Waits until there is room, or nothing else runs.
+    fn take(&self, mib: u64) -> u64 {
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = |(taken, runs): &mut (u64, usize)| *runs > 0 && *taken + mib > self.most;
+        let mut taken = self.given.wait_while(taken, is_full).unwrap_or_else(PoisonError::into_inner);
+        *taken = (taken.0 + mib, taken.1 + 1);
+        mib
+    }
+
+    fn give(&self, mib: u64) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        *taken = (taken.0 - mib, taken.1 - 1);
+        self.given.notify_all();
+    }
+}
+
 /// How long nothing is told at most.
 pub const SILENCE: Duration = Duration::from_secs(10);
 
@@ -86,18 +127,20 @@ pub fn run_all(
 ) -> Result<Vec<Experiment>, LabError> {
     let work: Vec<(&str, &Settings)> =
         ids.iter().flat_map(|id| settings.iter().map(move |s| (id.as_str(), s))).collect();
-    let next = AtomicUsize::new(0);
+    let (next, room) = (AtomicUsize::new(0), Room::new(MEMORY_MIB));
     let (results, result) = channel::<(usize, Result<Experiment, LabError>)>();
     let (steps, step) = channel();
     let mut all = Vec::new();
     std::thread::scope(|scope| {
         for _ in 0..threads.clamp(1, work.len().max(1)) {
-            let (results, steps, work, next) = (results.clone(), steps.clone(), &work, &next);
+            let (results, steps, work, next, room) = (results.clone(), steps.clone(), &work, &next, &room);
             scope.spawn(move || {
                 loop {
                     let n = next.fetch_add(1, Ordering::Relaxed);
                     let Some((id, settings)) = work.get(n).copied() else { break };
+                    let taken = room.take(memory_mib(id, settings));
                     let outcome = run_noting(id, settings, Some(steps.clone()));
+                    room.give(taken);
                     let _ = results.send((n, outcome));
                     let _ = steps.send(Progress::Done { id: id.to_owned() });
                 }
@@ -119,4 +162,46 @@ pub fn run_all(
     });
     all.sort_by_key(|(n, _)| *n);
     all.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three that take half each: never three at once, and one that takes more than there is runs alone.
+    #[test]
+    fn what_runs_at_once_fits_the_memory() {
+        let (room, most) = (Room::new(100), AtomicUsize::new(0));
+        let run = |mib| {
+            let taken = room.take(mib);
+            most.fetch_max(room.taken.lock().unwrap().0 as usize, Ordering::SeqCst);
+            std::thread::yield_now();
+            room.give(taken);
+        };
+        std::thread::scope(|scope| {
+            (0..12).for_each(|n| drop(scope.spawn(move || (0..50).for_each(|_| run([50, 40, 20][n % 3])))))
+        });
+        assert!(most.load(Ordering::SeqCst) <= 100);
+        run(500);
+        assert_eq!(*room.taken.lock().unwrap(), (0, 0));
+    }
+
+    #[test]
+    fn memory_follows_the_scale() {
+        let at = |scale| memory_mib("bandslim-fig12", &Settings { scale, ..Settings::default() });
+        assert_eq!((at(None), at(Some(100)), at(Some(1))), (640, 64, 6400));
+    }
+
+    #[test]
+    fn results_are_given_as_they_come() {
+        let ids = ["bandslim-dlt".to_owned(), "compound-fig1".to_owned()];
+        let mut given = Vec::new();
+        let mut ends = 0;
+        let mut note = |progress| ends += usize::from(matches!(progress, Progress::Done { .. }));
+        let all =
+            run_all(&ids, &[Settings::default()], 2, &mut note, &mut |done| given.push(done.id.clone()));
+        given.sort();
+        let all: Vec<_> = all.unwrap().into_iter().map(|e| e.id).collect();
+        assert_eq!((given.as_slice(), all.as_slice(), ends), (&ids[..], &ids[..], 2));
+    }
 }

@@ -18,7 +18,7 @@ mod workload;
 use crate::report::Point;
 use board::Backfill;
 use clock::{Clock, Times};
-use saker_flash::packing::{All, Arrival, Block, BufferShape, Packing, Selective};
+use saker_flash::packing::{All, Arrival, Block, BufferShape, Packing, Selective, pack};
 use saker_profile::Profile;
 use serde_json::{Value, json};
 
@@ -113,6 +113,18 @@ impl Packed {
             Policy::All => Self::by(&mut All::new(shape), shape, values, times),
             Policy::Selective => Self::by(&mut Selective::new(shape), shape, values, times),
             Policy::Backfill => Self::by(&mut Backfill::new(shape), shape, values, times),
+            Policy::Auto | Policy::AutoTime => unreachable!("a policy of the paper"),
+        }
+    }
+
+    /// Pages of bare values alone.
+    pub fn pages_of(policy: Policy, shape: BufferShape, values: &[Arrival]) -> u64 {
+        let count = |packing: &mut dyn Packing| pack(&shape, packing, values.iter().copied()).pages;
+        match policy {
+            Policy::Block => count(&mut Block::new(shape)),
+            Policy::All => count(&mut All::new(shape)),
+            Policy::Selective => count(&mut Selective::new(shape)),
+            Policy::Backfill => count(&mut Backfill::new(shape)),
             Policy::Auto | Policy::AutoTime => unreachable!("a policy of the paper"),
         }
     }

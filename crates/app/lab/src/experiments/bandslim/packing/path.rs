@@ -75,11 +75,6 @@ impl<'a> Path<'a> {
         records::count(policy, &plain(self.values), ground)
     }
 
-    /// The same of values without heads in a buffer of so many pages, as the paper places them.
-    pub fn bare(&self, policy: Policy, buffer_pages: u64) -> Count {
-        policy.bare(self.values, buffer_pages).unwrap_or_default()
-    }
-
     /// What a policy comes to.
     ///
     /// # Errors
