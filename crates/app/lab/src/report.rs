@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What an experiment finds, as data. It is written to JSON as it stands, and read back to be compared or drawn.
 
+mod origin;
+
+pub use origin::{AfterFit, FitRole, Origin};
 pub use saker_engine::write_gate::Stalls;
 use saker_sim::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -122,64 +125,6 @@ pub struct Check {
     pub after_fit: Option<AfterFit>,
     /// What else is to be known; the measured cause of a miss.
     pub note: String,
-}
-
-/// Who makes a claim.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    /// A publication, or arithmetic on one.
-    #[default]
-    Published,
-    /// This program.
-    Own,
-}
-
-impl Origin {
-    /// The word in the report.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Published => "published",
-            Self::Own => "own",
-        }
-    }
-
-    fn is_published(&self) -> bool {
-        *self == Self::Published
-    }
-}
-
-/// What a check says with numbers of the profile that were fitted to published points. It stands beside the verdict and does not count.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AfterFit {
-    /// `fitted`: the points are the claim's own. `prediction`: they are another's.
-    pub role: FitRole,
-    /// The figure that was fitted, the numbers and their intervals.
-    pub with: String,
-    /// Whether the claim holds then.
-    pub verdict: Verdict,
-    /// What was measured then.
-    pub measured: Value,
-}
-
-/// What a claim is to a fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FitRole {
-    /// The numbers were chosen on it: no evidence.
-    Fitted,
-    /// It took no part.
-    Prediction,
-}
-
-impl FitRole {
-    /// The word in the report.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Fitted => "fitted",
-            Self::Prediction => "prediction",
-        }
-    }
 }
 
 /// Whether a claim holds.

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! All Packing by value size, with and without piggybacking (section 4.3, Fig. 11).
 
+mod row;
+
 use super::board::{Tree, TreeCost};
 use super::clock::Times;
 use super::index::bytes_per_pair;
-use super::path::Path;
-use super::workload::sizes;
 use super::{Packed, Policy, buffer};
 use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
+use row::{Row, series};
 use saker_flash::packing::Arrival;
-use saker_host::{Method, TransferPolicy};
 use saker_profile::Media;
-use saker_workload::Suite;
 use serde::Deserialize;
-use serde_json::json;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,51 +31,6 @@ struct Parameters {
 const PACKED: f64 = 0.324;
 /// Stores of 32 B that fill some pages when they are packed.
 const PAGES_OF_32: usize = 20 * 512;
-
-/// A size: baseline, packing, and packing of piggybacked values, on the board's path with programs beside later stores and with stores
-/// that wait, and on the engine's likewise.
-struct Row {
-    bytes: u32,
-    beside: [Packed; 3],
-    waiting: [Packed; 3],
-    engine: [Packed; 3],
-    engine_waiting: [Packed; 3],
-    /// Runs whose pages and copies are the oracle's, of records on the engine's path and of bare values on the board's.
-    as_counted: [usize; 2],
-}
-
-impl Row {
-    fn measure(cx: &Context<'_>, bytes: u32, operations: u64) -> Result<Self, LabError> {
-        let profile = cx.profile()?;
-        let sizes = sizes(Suite::A, operations, bytes, cx.seed)?;
-        let paged: Vec<_> = sizes.iter().map(|n| Arrival::Dma(*n)).collect();
-        let small: Vec<_> = sizes.iter().map(|n| Arrival::Piggybacked(*n)).collect();
-        let ways = [(Policy::Block, &paged), (Policy::All, &paged), (Policy::All, &small)];
-        let shape = buffer(&profile);
-        let times = Times::measure(&profile, cx.seed, &[paged[0], small[0]])?;
-        let board = |times: &Times| ways.map(|(policy, values)| Packed::bare(policy, shape, values, times));
-        let (beside, waiting) = (board(&times), board(&times.waiting()));
-        let is_bare = |((policy, values), run): (&(Policy, &Vec<Arrival>), &Packed)| {
-            run.is(policy.bare(values, u64::from(shape.pages)))
-        };
-        let bare = ways.iter().zip(&waiting).filter(|pair| is_bare(*pair)).count();
-        let path = |method, values| Path::new(&profile, cx.seed, TransferPolicy::Fixed(method), values);
-        let (paged, small) = (path(Method::Prp, &paged)?, path(Method::Piggyback, &small)?);
-        let of = |paged: &Path<'_>, small: &Path<'_>| -> Result<[Packed; 3], LabError> {
-            Ok([paged.run(Policy::Block)?, paged.run(Policy::All)?, small.run(Policy::All)?])
-        };
-        let engine = of(&paged, &small)?;
-        let counts = [paged.count(Policy::Block), paged.count(Policy::All), small.count(Policy::All)];
-        let records = engine.iter().zip(counts).filter(|(run, count)| run.is(*count)).count();
-        let engine_waiting = of(&paged.waiting()?, &small.waiting()?)?;
-        Ok(Self { bytes, beside, waiting, engine, engine_waiting, as_counted: [records, bare] })
-    }
-
-    /// The times that are judged.
-    fn judged(&self, tree: &TreeCost) -> [Packed; 3] {
-        self.waiting.map(|run| run.with_index(tree.ns(true)))
-    }
-}
 
 /// Per cent of the baseline's pages that packing saves, with so many pages of an index on both sides.
 fn saved(runs: &[Packed; 3], index_pages: f64) -> f64 {
@@ -227,27 +180,4 @@ fn rising(rows: &[Row], tree: &TreeCost) -> Vec<Part> {
         Part::new(format!("{bytes} B: Piggy+Pack over Packing"), over, over > 1.0)
     }));
     parts
-}
-
-fn series(rows: &[Row], tree: &TreeCost) -> Vec<crate::report::Point> {
-    let names = [("baseline", Policy::Block), ("packing", Policy::All), ("piggy+pack", Policy::All)];
-    let of = |row: &Row, (path, runs): (&str, [Packed; 3])| {
-        let bytes = row.bytes;
-        let point = |(run, (name, policy)): (&Packed, &(&str, Policy))| {
-            let place =
-                [("value_bytes", json!(bytes)), ("configuration", json!(name)), ("path", json!(path))];
-            run.point(place, *policy)
-        };
-        runs.iter().zip(&names).map(point).collect::<Vec<_>>()
-    };
-    let ways = |row: &Row| {
-        [
-            ("board", row.judged(tree)),
-            ("engine", row.engine),
-            ("engine, programs awaited", row.engine_waiting),
-        ]
-    };
-    rows.iter()
-        .flat_map(|row| ways(row).into_iter().flat_map(|way| of(row, way)).collect::<Vec<_>>())
-        .collect()
 }

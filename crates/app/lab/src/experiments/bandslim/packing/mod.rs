@@ -4,6 +4,7 @@
 //! 3.3 place, one store after another.
 
 pub mod all;
+mod backfill;
 mod board;
 mod clock;
 pub mod fig11;
@@ -16,7 +17,7 @@ mod records;
 mod workload;
 
 use crate::report::Point;
-use board::Backfill;
+use backfill::Backfill;
 use clock::{Clock, Times};
 use saker_flash::packing::{All, Arrival, Block, BufferShape, Packing, Selective, pack};
 use saker_profile::Profile;
