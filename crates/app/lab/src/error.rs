@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Why an experiment cannot be run.
 
-use crate::fit::FitError;
 use crate::settings::SettingError;
 use saker_assembly::BuildError;
 use saker_history::HistoryError;
@@ -31,8 +30,8 @@ pub enum LabError {
     #[error(transparent)]
     Build(#[from] BuildError),
     /// A profile that could not be fitted.
-    #[error(transparent)]
-    Fit(#[from] FitError),
+    #[error("{0}")]
+    Fit(String),
     /// Methods that could not be measured.
     #[error(transparent)]
     Calibration(#[from] CalibrationError),

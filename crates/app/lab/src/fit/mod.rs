@@ -61,6 +61,12 @@ pub enum FitError {
     Lab(Box<LabError>),
 }
 
+impl From<FitError> for LabError {
+    fn from(error: FitError) -> Self {
+        Self::Fit(error.to_string())
+    }
+}
+
 impl From<LabError> for FitError {
     fn from(error: LabError) -> Self {
         Self::Lab(Box::new(error))
