@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Progress of long commands, and what they say at the end.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use saker_lab::run::Progress as Progressed;
@@ -50,37 +50,74 @@ impl Drop for Progress {
     }
 }
 
-/// A bar of steps for experiments, or nothing.
-pub struct Steps(Option<ProgressBar>);
+/// A bar of steps for experiments on a terminal; elsewhere a line a minute.
+pub struct Steps {
+    bar: Option<ProgressBar>,
+    lines: Option<Lines>,
+}
+
+/// What is told where there is no terminal.
+struct Lines {
+    total: u64,
+    done: u64,
+    /// What was begun last.
+    at: String,
+    begun: Instant,
+    told: Instant,
+}
+
+/// How often.
+const MINUTE: Duration = Duration::from_secs(60);
+
+impl Lines {
+    /// Notes what has happened, and gives a line when the last was a minute ago.
+    fn note(&mut self, progress: &Progressed, now: Instant) -> Option<String> {
+        match progress {
+            Progressed::Step { id, text } => self.at = format!("{id}: {text}"),
+            Progressed::Done { .. } => self.done += 1,
+            Progressed::Waiting => {}
+        }
+        if now.duration_since(self.told) < MINUTE {
+            return None;
+        }
+        self.told = now;
+        let minutes = now.duration_since(self.begun).as_secs() / 60;
+        Some(format!("{minutes} min: {} of {} experiments done; {}", self.done, self.total, self.at))
+    }
+}
 
 const STEPS: &str = "{spinner} {pos} of {len} experiments {wide_msg} {elapsed}";
 /// How often the spinner turns without news.
 const TICK: Duration = Duration::from_millis(120);
 
 impl Steps {
-    /// A bar of `total` experiments when `shown`.
-    pub fn new(shown: bool, total: u64) -> Self {
+    /// Of `total` experiments: a bar when `shown`, else lines unless it is to be `quiet`.
+    pub fn new(shown: bool, quiet: bool, total: u64) -> Self {
         let style = ProgressStyle::with_template(STEPS).expect("a constant template");
         let start = || {
             let bar = ProgressBar::new(total).with_style(style);
             bar.enable_steady_tick(TICK);
             bar
         };
-        Self(shown.then(start))
+        let now = Instant::now();
+        let lines =
+            (!shown && !quiet).then(|| Lines { total, done: 0, at: String::new(), begun: now, told: now });
+        Self { bar: shown.then(start), lines }
     }
 
-    /// Shows what has happened.
-    pub fn note(&self, progress: &Progressed) {
-        let Some(bar) = &self.0 else { return };
-        match progress {
-            Progressed::Step { id, text } => bar.set_message(format!("{id}: {text}")),
-            Progressed::Done { .. } => bar.inc(1),
+    /// Shows what has happened, or gives a line that tells it.
+    pub fn note(&mut self, progress: &Progressed) -> Option<String> {
+        match (&self.bar, progress) {
+            (Some(bar), Progressed::Step { id, text }) => bar.set_message(format!("{id}: {text}")),
+            (Some(bar), Progressed::Done { .. }) => bar.inc(1),
+            (_, _) => {}
         }
+        self.lines.as_mut()?.note(progress, Instant::now())
     }
 
     /// Takes the bar off the terminal.
     pub fn finish(&self) {
-        if let Some(bar) = &self.0 {
+        if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }
@@ -160,6 +197,24 @@ mod tests {
         let mut totals = Totals { file_bytes: 10, ..Totals::default() };
         totals.finish(Duration::ZERO);
         assert_eq!(totals.summary(), "0 records, 10 B in 0.00 s (0 B/s, 0 records/s)");
+    }
+
+    #[test]
+    fn a_line_a_minute_tells_how_far_experiments_are() {
+        let begun = Instant::now();
+        let mut lines = Lines { total: 3, done: 0, at: String::new(), begun, told: begun };
+        let step = Progressed::Step { id: "x".into(), text: "64 B".into() };
+        let at = |seconds| begun + Duration::from_secs(seconds);
+        assert_eq!(lines.note(&step, at(59)), None);
+        assert_eq!(
+            lines.note(&Progressed::Done { id: "y".into() }, at(60)).unwrap(),
+            "1 min: 1 of 3 experiments done; x: 64 B"
+        );
+        assert_eq!(lines.note(&Progressed::Waiting, at(119)), None);
+        assert_eq!(
+            lines.note(&Progressed::Waiting, at(121)).unwrap(),
+            "2 min: 1 of 3 experiments done; x: 64 B"
+        );
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub enum Progress {
         /// The step.
         text: String,
     },
+    /// Nothing has happened for a while.
+    Waiting,
     /// An experiment has ended.
     Done {
         /// The experiment.

@@ -151,6 +151,8 @@ mod tests {
             measured: json!([{ "what": "a", "value": 1.0 }, { "what": "b", "value": 2 }]),
             verdict: Verdict::Pass,
             evidence: Evidence::Reproduced,
+            origin: crate::report::Origin::Published,
+            after_fit: None,
             note: String::new(),
         };
         let (id, profile) = ("x".to_owned(), "tiny".to_owned());

@@ -29,6 +29,9 @@ pub enum LabError {
     /// A device that cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// A profile that could not be fitted.
+    #[error("{0}")]
+    Fit(String),
     /// Methods that could not be measured.
     #[error(transparent)]
     Calibration(#[from] CalibrationError),

@@ -10,6 +10,7 @@ mod context;
 pub mod diff;
 pub mod error;
 pub mod experiments;
+pub mod fit;
 pub mod judge;
 pub mod page;
 pub mod plan;
@@ -21,4 +22,4 @@ mod tolerance;
 
 pub use error::LabError;
 pub use plan::Settings;
-pub use report::{Check, Evidence, Experiment, Point, Verdict};
+pub use report::{Check, Evidence, Experiment, Origin, Point, Verdict};

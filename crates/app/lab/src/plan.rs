@@ -2,7 +2,7 @@
 //! The committed plan of an experiment: what is run, what is drawn, what is claimed. Everything a paper leaves out is
 //! fixed there before the first run.
 
-use crate::report::Evidence;
+use crate::report::{Evidence, FitRole, Origin};
 use crate::tolerance::Tolerance;
 use saker::profile_named;
 use saker_profile::{Profile, ProfileError};
@@ -31,17 +31,45 @@ pub struct Plan {
     /// Engines whose settings it takes (`--set ENGINE.NAME=VALUE`), and `hash_ftl` for the cache of the hash FTLs.
     #[serde(default)]
     pub takes: Vec<String>,
+    /// Memory that it takes at its scale, in MiB, if that is much: so that not too much runs at once.
+    #[serde(default)]
+    pub memory_mib: u64,
     /// How much smaller than published it runs unless asked otherwise.
     pub default_scale: u32,
     /// The experiment's own parameters.
     #[serde(default)]
     pub parameters: toml::Table,
+    /// The published points that the profile is fitted to besides, and the claims that are judged again then.
+    pub fit: Option<FitPlan>,
+    /// What was changed after the first run, the earliest first.
+    #[serde(default)]
+    pub history: Vec<Edit>,
     /// What is drawn.
     #[serde(default)]
     pub charts: Vec<ChartPlan>,
     /// What is claimed.
     #[serde(default)]
     pub claims: Vec<Claim>,
+}
+
+/// A fit beside the run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FitPlan {
+    /// One of [`figures`](crate::fit::figures).
+    pub figure: String,
+    /// Claims, and what they are to the fit.
+    pub claims: BTreeMap<String, FitRole>,
+}
+
+/// A change of a plan after its first run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Edit {
+    /// What was changed.
+    pub edit: String,
+    /// Why, and what it did to verdicts.
+    pub cause: String,
 }
 
 /// A claim as published.
@@ -61,6 +89,9 @@ pub struct Claim {
     /// What an agreement is worth.
     #[serde(default = "reproduced")]
     pub evidence: Evidence,
+    /// Who makes it.
+    #[serde(default)]
+    pub origin: Origin,
     /// Why it contradicts its own publication, if it does.
     pub cannot_follow: Option<String>,
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What an experiment finds, as data. It is written to JSON as it stands, and read back to be compared or drawn.
 
+mod origin;
+
+pub use origin::{AfterFit, FitRole, Origin};
 pub use saker_engine::write_gate::Stalls;
 use saker_sim::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -114,6 +117,12 @@ pub struct Check {
     pub verdict: Verdict,
     /// What the agreement is worth.
     pub evidence: Evidence,
+    /// Who makes the claim.
+    #[serde(default, skip_serializing_if = "Origin::is_published")]
+    pub origin: Origin,
+    /// What it comes to after a fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_fit: Option<AfterFit>,
     /// What else is to be known; the measured cause of a miss.
     pub note: String,
 }
@@ -156,6 +165,8 @@ pub enum Evidence {
     Fitted,
     /// It follows from sizes and counts.
     Arithmetic,
+    /// What is compared is the same quantity on both sides, or does not depend on what is varied: it could not be otherwise here.
+    Identity,
 }
 
 impl Evidence {
@@ -165,6 +176,7 @@ impl Evidence {
             Self::Reproduced => "reproduced",
             Self::Fitted => "fitted",
             Self::Arithmetic => "arithmetic",
+            Self::Identity => "identity",
         }
     }
 }
@@ -187,6 +199,8 @@ mod tests {
             measured: json!([0.45]),
             verdict: Verdict::CannotFollow,
             evidence: Evidence::Arithmetic,
+            origin: Origin::Published,
+            after_fit: None,
             note: "why".into(),
         };
         let (id, profile) = ("x".into(), "tiny".into());

@@ -22,14 +22,14 @@ use crate::device::{Attachment, Device};
 use crate::execute::{Reply, Request};
 use crate::methods::InlineHead;
 use crate::trace::{Clockwork, CommandTrace};
-use cores::{Cores, Work};
+use cores::{Cores, Held, Work};
 use order::Order;
 use pipe::Pipe;
 use saker_duty::Duty;
 use saker_engine::{Crew, Job};
 use saker_flash::{Flash, MemCells, Pinned, PowerCut};
 use saker_link::Sqe;
-use saker_segment_store::{PageBuffer, Reads};
+use saker_segment_store::{PageBuffer, Reads, Tag};
 use saker_sim::{Activity, Busy, Class, Duration, EventQueue, Instant, earliest};
 use std::collections::VecDeque;
 
@@ -52,6 +52,8 @@ enum Stage {
     Waiting,
     /// The core is done with it. From here on the token's reply counts.
     Executed,
+    /// Its core waits until the flash is through with what it asked for.
+    Awaiting,
     /// It waits for programs, then a sync.
     Flushing,
     /// The engine for its answer is set up.
@@ -81,6 +83,8 @@ struct Token {
     /// Gathered bytes that it holds.
     held: u32,
     clock: Clockwork,
+    /// The operation of the flash that its core waits for, and that core.
+    awaited: Option<(Tag, Option<Held>)>,
     /// How long the stage takes without waiting.
     service: Duration,
     /// Which core it belongs to, where they do not share their work.
@@ -146,6 +150,8 @@ pub struct Timed {
     /// Kept for its memory.
     due: Vec<Job>,
     flushing: Vec<Id>,
+    /// Commands whose cores wait for the flash.
+    awaiting: Vec<Id>,
     /// Quanta of background work since the last command was given up or something completed, while the host's file
     /// refuses pages.
     quanta_while_held: u64,
@@ -173,6 +179,7 @@ impl Timed {
             crews: (0..namespaces).map(|_| Crew::new(costs.background_cores)).collect(),
             due: Vec::new(),
             flushing: Vec::new(),
+            awaiting: Vec::new(),
             quanta_while_held: 0,
             steps: 0,
             traces: None,
@@ -360,6 +367,9 @@ impl Device<Timed> {
             };
             let t = &mut self.tempo;
             t.cores.occupy(t.now, length, has_end, activity);
+            if let Work::Command(id) = work {
+                self.hold_core(id);
+            }
         }
         let t = &mut self.tempo;
         if let Some(at) = t.cores.wake_at() {
@@ -395,6 +405,9 @@ impl Device<Timed> {
         let any = self.settle();
         if self.wake_readers() {
             self.start_on_cores();
+        }
+        for id in std::mem::take(&mut self.tempo.awaiting) {
+            self.on_stage(id);
         }
         if !any {
             return self.look_at_held();

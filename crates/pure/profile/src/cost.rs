@@ -102,6 +102,10 @@ pub struct Firmware {
     /// (conservative).
     #[serde(default = "per_pair")]
     pub batched_group_keys: Sourced<bool>,
+    /// Whether a command that fills pages of the write buffer holds its core until the flash has done all that was asked of it by
+    /// then. Otherwise programs go on beside later commands.
+    #[serde(default = "beside")]
+    pub programs_awaited: Sourced<bool>,
     /// Prices of metered work on a device core.
     pub cpu: Cpu,
 }
@@ -122,6 +126,11 @@ fn as_stated() -> Sourced<u32> {
 fn per_pair() -> Sourced<bool> {
     let note = "conservative (HotStorage'19, section 3.1)".into();
     Sourced { value: false, source: Source::Paper, note }
+}
+
+fn beside() -> Sourced<bool> {
+    let note = "programs go on beside later commands".into();
+    Sourced { value: false, source: Source::Default, note }
 }
 
 impl Firmware {

@@ -61,7 +61,7 @@ fn every_number_of_a_shipped_profile_has_a_source_that_is_no_override() {
             Media::Nand(_) | Media::Fixed(_) => 7,
             Media::LatencyTable(_) => 9,
         };
-        assert_eq!((of_media, rows.len() - of_media), (expected, 67), "{name}");
+        assert_eq!((of_media, rows.len() - of_media), (expected, 68), "{name}");
         for row in rows {
             assert!(
                 ["paper", "public", "measured", "fitted", "default"].contains(&&*row.source),

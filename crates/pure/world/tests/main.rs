@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Host and device joined, in virtual time and without time. One program, so that it is linked once.
 
+mod awaited;
 mod block_reads;
 mod clocked;
 mod contract;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Arguments of `saker profile`.
 
-use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, Subcommand};
 
 /// Arguments of `saker profile`.
 #[derive(Args, Debug)]
@@ -13,7 +15,9 @@ Examples:
   saker profile show saker-mid
   saker profile show saker-mid --toml > mine.toml
   saker profile show mine.toml --json
-  saker profile calibrate cosmos-plus --passthrough")]
+  saker profile calibrate cosmos-plus --passthrough
+  saker profile fit saker-mid --points mine.csv --free link.latency_ns=0..5000 --save mine.toml
+  saker profile fit cosmos-plus --figure bandslim-fig8")]
 pub struct ProfileArgs {
     #[command(subcommand)]
     pub action: Action,
@@ -39,4 +43,30 @@ pub enum Action {
         #[arg(long)]
         passthrough: bool,
     },
+    /// Choose numbers of a profile so that it meets measured times of stores, and predict times that were held back
+    Fit(FitArgs),
+}
+
+/// Arguments of `saker profile fit`.
+#[derive(Args, Debug)]
+#[command(group = ArgGroup::new("measured").required(true).args(["points", "figure"]))]
+pub struct FitArgs {
+    /// A built-in profile, or a file of one (with a / or .toml in its name)
+    pub name: String,
+    /// A CSV file: a line `method,bytes,value`, then a line for each store: how its value went, its size, its microseconds. Columns that may be
+    /// added: over (a method: the value is a ratio to its time) and role (fit, or held: predicted, and no part of the fit)
+    #[arg(long, value_name = "FILE", requires = "free")]
+    pub points: Option<PathBuf>,
+    /// A published figure, with its own numbers and points: bandslim-fig8
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["free", "passthrough"])]
+    pub figure: Option<String>,
+    /// A number that may be chosen and its bounds, PATH=LEAST..MOST (see `saker profile show`); once for each
+    #[arg(long, value_name = "NUMBER")]
+    pub free: Vec<String>,
+    /// One command at a time, each awaited, as NVMe passthrough
+    #[arg(long)]
+    pub passthrough: bool,
+    /// Write the profile with the fitted numbers, marked as such, into a new file
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
 }

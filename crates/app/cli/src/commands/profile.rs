@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `saker profile`
 
+mod fit;
+
 use std::path::Path;
 
 use saker_profile::{Profile, ProfileError, Row};
@@ -37,6 +39,7 @@ pub fn run(args: &ProfileArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliErro
         Action::List => list(cx),
         Action::Show { name, toml } => show(name, *toml, cx),
         Action::Calibrate { name, passthrough } => calibrate(name, *passthrough, cx),
+        Action::Fit(args) => fit::run(args, &parsed(&args.name)?, cx),
     }
 }
 
@@ -69,8 +72,13 @@ fn show(name: &str, toml: bool, cx: &mut Context<'_, '_>) -> Result<Exit, CliErr
     Ok(Exit::Good)
 }
 
+/// The built-in profile of that name, or that of a file.
+fn parsed(name: &str) -> Result<Profile, CliError> {
+    Profile::parse(&text(name)?).map_err(|e| broken(&e))
+}
+
 fn calibrate(name: &str, passthrough: bool, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
-    let profile = Profile::parse(&text(name)?).map_err(|e| broken(&e))?;
+    let profile = parsed(name)?;
     tell_calibration(&profile.name, &experiments::calibrate(&profile, passthrough)?, cx)
 }
 

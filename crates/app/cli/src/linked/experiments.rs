@@ -188,7 +188,7 @@ pub fn experiments() -> Vec<Listed> {
 }
 
 /// Runs experiments of [`experiments`], each with each of the settings, on `threads` threads; settings within experiments. A
-/// claim that does not hold is a verdict, no error. `note` hears of progress.
+/// claim that does not hold is a verdict, no error. `note` hears of progress, `done` of each result.
 ///
 /// # Errors
 /// `Usage` for settings that cannot be made, `Failed` otherwise.
@@ -197,8 +197,9 @@ pub fn reproduce(
     settings: &[Settings],
     threads: usize,
     note: &mut dyn FnMut(Progress),
+    done: &mut dyn FnMut(&Experiment),
 ) -> Result<Vec<Experiment>, CliError> {
-    lab::run_all(ids, settings, threads, note).map_err(|e| failed(&e, "reproduce"))
+    lab::run_all(ids, settings, threads, note, done).map_err(|e| failed(&e, "reproduce"))
 }
 
 fn virtually(args: &BenchArgs, suite: Suite, value_bytes: u32) -> Result<BenchReport, LabError> {

@@ -302,6 +302,8 @@ impl Fake {
             measured: json!("1.5 to 2"),
             verdict: self.verdict.unwrap_or(Verdict::Pass),
             evidence: Evidence::Reproduced,
+            origin: saker_lab::Origin::Published,
+            after_fit: None,
             note: "small\nrun".to_owned(),
         };
         Experiment {

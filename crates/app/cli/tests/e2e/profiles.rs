@@ -57,3 +57,67 @@ fn every_built_in_profile_can_be_compared_on() {
         desk.saker(&["compare", "--profile", name, "--operations", "20", "--sizes", "16B", "-q"]).good();
     }
 }
+
+/// Times of a board that differs from the profile in one number: the fit finds it, and the saved profile has it, marked.
+#[test]
+fn a_profile_is_fitted_to_measured_points() {
+    let desk = Desk::new();
+    let held = "method,bytes,value,role\n";
+    let slower = desk.saker(&["profile", "show", "cosmos-plus", "--toml"]).good();
+    let slower = slower.replace("name = \"cosmos-plus\"", "name = \"board\"");
+    let slower = slower.replace("page_dma_ns = { value = 2000", "page_dma_ns = { value = 6500");
+    desk.write("board.toml", slower.as_bytes());
+    let times = desk.saker(&["profile", "calibrate", "board.toml", "--passthrough", "--json"]).good();
+    let times: serde_json::Value = serde_json::from_str(&times).expect("a document");
+    let sizes = times["calibration"]["sizes"].as_array().expect("sizes");
+    let us = |bytes: u64, method: &str| {
+        let row = sizes.iter().find(|row| row["bytes"] == bytes).expect("a size of the calibration");
+        row["ns"][method].as_f64().expect("a time") / 1000.0
+    };
+    let point = |bytes, method, role| format!("{method},{bytes},{},{role}\n", us(bytes, method));
+    let lines = [
+        point(64, "prp", "fit"),
+        point(4096, "prp", "fit"),
+        point(32, "piggyback", "fit"),
+        point(8192, "prp", "held"),
+    ];
+    desk.write("points.csv", (held.to_owned() + &lines.concat()).as_bytes());
+    let fit = [
+        "profile",
+        "fit",
+        "cosmos-plus",
+        "--points",
+        "points.csv",
+        "--free",
+        "transfer.page_dma_ns=0..50_000",
+    ];
+    let run = |more: &[&str]| desk.saker(&[&fit[..], &["--passthrough"], more].concat());
+    let told = run(&["--save", "mine.toml"]).good();
+    assert!(told.contains("predicted") && told.contains("before the fit"), "{told}");
+    let document: serde_json::Value = serde_json::from_str(&run(&["--json"]).good()).expect("a document");
+    let found = document["fit"]["numbers"][0]["value"].as_u64().expect("a number");
+    assert!((6300..=6700).contains(&found), "{document}");
+    let rows = desk.saker(&["profile", "show", "mine.toml"]).good();
+    let row = rows.lines().find(|line| line.contains("transfer.page_dma_ns")).expect("a row");
+    assert!(row.contains("fitted") && row.contains("points.csv"), "{row}");
+    assert!(run(&["--save", "mine.toml"]).refused(2).contains("name a new file"));
+}
+
+#[test]
+fn a_fit_that_says_nothing_is_refused() {
+    let desk = Desk::new();
+    desk.write("one.csv", b"method,bytes,value\nprp,64,15\n");
+    desk.write("bad.csv", b"method,bytes,value\nprp,many,15\n");
+    let fit = |more: &[&str]| desk.saker(&[&["profile", "fit", "cosmos-plus"], more].concat()).refused(2);
+    let free = ["--free", "transfer.page_dma_ns=0..5"];
+    assert!(fit(&[&["--points", "one.csv"], &free[..]].concat()).contains("give at least 2 points"));
+    assert!(fit(&[&["--points", "bad.csv"], &free[..]].concat()).contains("bad.csv: line 2"));
+    assert!(fit(&["--points", "one.csv", "--free", "x"]).contains("PATH=LEAST..MOST"));
+    assert!(fit(&["--figure", "none"]).contains("choose one of bandslim-fig8"));
+    assert!(fit(&[]).contains("--points"));
+    assert!(
+        desk.saker(&["profile", "fit", "cosmos-plus", "--figure", "bandslim-fig8"])
+            .good()
+            .contains("predicted")
+    );
+}

@@ -75,7 +75,7 @@ pub static ALL: [Entry; 47] = [
     entry!("kvaccel-range", kvaccel::range::run),
     entry!("plus-memory", plus::arithmetic::memory),
     entry!("plus-gc-overhead", plus::arithmetic::gc_overhead),
-    entry!("plus-capacity", plus::arithmetic::capacity),
+    entry!("plus-capacity", plus::capacity::capacity),
     entry!("plus-lookup", plus::arithmetic::lookup),
     entry!("plus-mapping-footprint", plus::arithmetic::mapping_footprint),
     entry!("plus-fig3-left", plus::counts::kv_data),

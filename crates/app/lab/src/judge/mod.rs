@@ -108,6 +108,8 @@ impl<'a> Book<'a> {
             measured,
             verdict,
             evidence: claim.evidence,
+            origin: claim.origin,
+            after_fit: None,
             note: [why, note].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(" "),
         };
         assert!(self.checks[place].replace(check).is_none(), "{id} was judged twice");

@@ -5,7 +5,7 @@ use crate::chart::Figure;
 use crate::page::table::{plain, points};
 use crate::page::{drawing, frame};
 use crate::plan::Plan;
-use crate::report::{Check, Experiment, Verdict};
+use crate::report::{Check, Experiment, Origin, Verdict};
 use maud::{Markup, html};
 use serde_json::Value;
 
@@ -22,13 +22,20 @@ pub fn reproduce(
     experiments: &[Experiment],
     plan_of: &dyn Fn(&str) -> Option<Plan>,
 ) -> String {
-    let count = |verdict| experiments.iter().flat_map(|e| &e.checks).filter(|c| c.verdict == verdict).count();
+    let checks = || experiments.iter().flat_map(|e| &e.checks);
+    let count = |verdict| {
+        let of = |origin| checks().filter(|c| c.verdict == verdict && c.origin == origin).count();
+        match of(Origin::Own) {
+            0 => of(Origin::Published).to_string(),
+            own => format!("{} published, {own} own", of(Origin::Published)),
+        }
+    };
     let facts = [
         ("saker", about.version.clone()),
         ("experiments", experiments.len().to_string()),
-        ("pass", count(Verdict::Pass).to_string()),
-        ("fail", count(Verdict::Fail).to_string()),
-        ("cannot follow", count(Verdict::CannotFollow).to_string()),
+        ("pass", count(Verdict::Pass)),
+        ("fail", count(Verdict::Fail)),
+        ("cannot follow", count(Verdict::CannotFollow)),
     ];
     let body = html! {
         (contents(experiments, plan_of))
@@ -77,6 +84,9 @@ fn section(experiment: &Experiment, plan: Option<&Plan>) -> Markup {
             "profile " (experiment.profile) " \u{b7} seed " (experiment.seed) " \u{b7} scale 1/" (experiment.scale)
         }
         @if let Some(plan) = plan { @if !plan.fixed.is_empty() { p.fixed { (plan.fixed) } } }
+        @if let Some(plan) = plan { @for edit in &plan.history { p.fixed {
+            "Changed after the first run: " (edit.edit) " " (edit.cause)
+        } } }
         (checks(&experiment.checks))
         div.charts { @for figure in charts.iter().filter_map(|c| Figure::of(c, &experiment.series)) { (drawing(&figure)) } }
         @if !experiment.series.is_empty() {
@@ -94,7 +104,11 @@ fn checks(checks: &[Check]) -> Markup {
             td.values { (values(&check.expected)) span.evidence { (check.tolerance) } }
             td.values { (values(&check.measured)) }
             td { span class={ "badge " (check.verdict.name()) } { (words(check.verdict)) }
-                 span.evidence { (check.evidence.name()) } }
+                 span.evidence { (check.evidence.name()) @if check.origin == Origin::Own { ", own" } }
+                 @if let Some(fit) = &check.after_fit { div.note {
+                     "after a fit: " span class={ "badge " (fit.verdict.name()) } { (words(fit.verdict)) } " (" (fit.role.name()) ") "
+                     (fit.with)
+                 } } }
         } } }
     } } }
 }

@@ -44,6 +44,7 @@ impl Device<Timed> {
             held,
             clock,
             service: ALL,
+            awaited: None,
             lane: 0,
             passes: false,
             counted: 0,
@@ -103,9 +104,9 @@ impl Device<Timed> {
             }
             Stage::Executed => {
                 self.lap(id, Part::Firmware);
-                self.after_execution(id);
-                self.start_on_cores();
+                self.await_flash(id);
             }
+            Stage::Awaiting => self.await_flash(id),
             Stage::Flushing => self.sync(id),
             Stage::SetUpOut => {
                 self.lap(id, Part::Firmware);

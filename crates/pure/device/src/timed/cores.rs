@@ -39,6 +39,15 @@ struct Core {
     has_end: bool,
 }
 
+/// A core whose work has no known end.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    pool: usize,
+    core: usize,
+    /// When what is known of its work ends.
+    since: Instant,
+}
+
 /// Cores that take the same work, and what waits for them.
 #[derive(Clone, Debug, Default)]
 struct Pool {
@@ -148,6 +157,22 @@ impl Cores {
         self.busy.add(self.pools[pool].first + core, activity, length);
     }
 
+    /// The core chosen by [`Cores::take`] goes on with its work until [`Cores::release`], after what [`Cores::occupy`] was told.
+    pub fn hold(&mut self) -> Held {
+        let (pool, core) = self.chosen;
+        let core = &mut self.pools[pool].cores[core];
+        let since = core.busy_until;
+        *core = Core { busy_until: Instant::FAR, has_end: true };
+        Held { pool: self.chosen.0, core: self.chosen.1, since }
+    }
+
+    /// A core is free that was held; the time since its work's end counts as that work.
+    pub fn release(&mut self, held: Held, now: Instant, activity: Activity) {
+        let waited = now.since(held.since.min(now));
+        self.pools[held.pool].cores[held.core] = Core { busy_until: now, has_end: true };
+        self.busy.add(self.pools[held.pool].first + held.core, activity, waited);
+    }
+
     /// What each core was busy with: those for commands, then those for background work alone.
     pub fn busy(&self) -> &Busy {
         &self.busy
@@ -170,55 +195,4 @@ impl Cores {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(ns: u64) -> Instant {
-        Instant::ZERO + Duration::from_nanos(ns)
-    }
-
-    fn two_works(background: u32) -> Cores {
-        let mut cores = Cores::new(1, background, Dispatch::Shared);
-        cores.enqueue(Work::background(0, 0), 0);
-        cores.enqueue(Work::Command(7), 0);
-        cores
-    }
-
-    #[test]
-    fn background_work_waits_for_commands_unless_it_has_a_core() {
-        let mut cores = two_works(0);
-        assert_eq!(cores.take(at(0)), Some(Work::Command(7)));
-        cores.occupy(at(0), Duration::from_nanos(50), false, Activity::Foreground);
-        assert_eq!((cores.take(at(0)), cores.wake_at()), (None, Some(at(50))));
-        let mut cores = two_works(1);
-        assert_eq!(cores.take(at(0)), Some(Work::Command(7)));
-        cores.occupy(at(0), Duration::from_nanos(50), false, Activity::Foreground);
-        assert_eq!(cores.take(at(0)), Some(Work::background(0, 0)));
-        cores.occupy(at(0), Duration::from_nanos(20), false, Activity::Foreground);
-        cores.enqueue(Work::background(0, 0), 0);
-        assert_eq!((cores.take(at(0)), cores.wake_at()), (None, Some(at(20))));
-        assert_eq!(cores.take(at(20)), Some(Work::background(0, 0)));
-    }
-
-    #[test]
-    fn cores_of_their_own_leave_each_other_alone() {
-        let mut cores = Cores::new(2, 0, Dispatch::ByKey);
-        (0..3).for_each(|n| cores.enqueue(Work::Command(n), u64::from(n / 2)));
-        assert_eq!(cores.take(at(0)), Some(Work::Command(0)));
-        cores.occupy(at(0), Duration::from_nanos(50), false, Activity::Foreground);
-        assert_eq!(cores.take(at(0)), Some(Work::Command(2)), "the next of the other core");
-        cores.occupy(at(0), Duration::from_nanos(10), false, Activity::Foreground);
-        assert_eq!((cores.take(at(20)), cores.wake_at()), (None, Some(at(50))));
-        assert_eq!(cores.take(at(50)), Some(Work::Command(1)));
-    }
-
-    #[test]
-    fn nobody_is_woken_for_a_core_whose_end_is_an_event() {
-        let mut cores = Cores::new(1, 0, Dispatch::Shared);
-        (0..2).for_each(|n| cores.enqueue(Work::Command(n), 0));
-        assert_eq!(cores.take(at(0)), Some(Work::Command(0)));
-        cores.occupy(at(0), Duration::from_nanos(50), true, Activity::Foreground);
-        assert_eq!((cores.take(at(0)), cores.wake_at()), (None, None));
-        assert_eq!(cores.take(at(50)), Some(Work::Command(1)));
-    }
-}
+mod tests;

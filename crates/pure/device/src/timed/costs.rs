@@ -37,6 +37,8 @@ pub struct Costs {
     pub dispatch: Duration,
     /// Building a completion, on the core.
     pub complete: Duration,
+    /// Whether a command that fills pages of the write buffer holds its core until the flash is through with them.
+    pub programs_awaited: bool,
     /// Whether an engine moves data, without a core.
     pub dma_engine: bool,
     /// Taking what commands of methods carry, on the dispatcher.
@@ -71,6 +73,7 @@ impl Costs {
             fetch: ns(slowed(f.fetch_ns.get())),
             dispatch: ns(slowed(f.dispatch_ns.get())),
             complete: ns(slowed(f.complete_ns.get())),
+            programs_awaited: f.programs_awaited.get(),
             dma_engine: profile.transfer.dma_engine.get() > 0,
             methods: Prices::of(&profile.transfer),
             page_dma: ns(profile.transfer.page_dma_ns.get()),

@@ -2,17 +2,19 @@
 //! What `--out` leaves in its directory.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
 use saker_lab::chart::{Figure, svg};
 use saker_lab::page::{self, About};
 use saker_lab::report::SCHEMA;
 use saker_lab::run::plan_of;
-use saker_lab::{Check, Experiment};
+use saker_lab::{Check, Experiment, Origin};
 use serde_json::json;
 
 use super::super::target::Target;
-use super::text::{cell, summary};
+use super::text::{after_fit, cell, summary};
 use crate::error::{CliError, one_line};
 use crate::output::{self, VERSION};
 
@@ -29,6 +31,42 @@ pub fn write(directory: &Path, seed: Option<u64>, done: &[Experiment]) -> Result
     put(&directory.join("report.html"), page::reproduce(&about, done, &plan_of).as_bytes())?;
     put(&directory.join("verdicts.md"), verdicts(done).as_bytes())?;
     charts(directory, done)
+}
+
+/// The file that has each result as soon as it is there, a line for each: what a run that is ended leaves.
+pub struct Saved {
+    path: PathBuf,
+    file: File,
+    fault: Option<std::io::Error>,
+}
+
+impl Saved {
+    /// A new file `finished.jsonl` in the directory.
+    ///
+    /// # Errors
+    /// `File`.
+    pub fn begin(directory: &Path) -> Result<Self, CliError> {
+        std::fs::create_dir_all(directory).map_err(CliError::file("create", directory))?;
+        let path = directory.join("finished.jsonl");
+        let file = File::create(&path).map_err(CliError::file("create", &path))?;
+        Ok(Self { path, file, fault: None })
+    }
+
+    /// Adds a result. The first fault is kept for [`Saved::end`].
+    pub fn add(&mut self, experiment: &Experiment) {
+        let line = json!(experiment).to_string() + "\n";
+        if let Err(fault) = self.file.write_all(line.as_bytes()) {
+            self.fault.get_or_insert(fault);
+        }
+    }
+
+    /// Whether all were saved.
+    ///
+    /// # Errors
+    /// `File`.
+    pub fn end(self) -> Result<(), CliError> {
+        self.fault.map_or(Ok(()), |fault| Err(CliError::file("write", &self.path)(fault)))
+    }
 }
 
 /// Writes a file.
@@ -55,11 +93,24 @@ fn charts(directory: &Path, done: &[Experiment]) -> Result<(), CliError> {
 
 /// The verdicts as a Markdown table.
 fn verdicts(done: &[Experiment]) -> String {
-    let mut text = format!("saker {VERSION}: {}\n", summary(done));
+    let sums: Vec<String> = summary(done).lines().map(|line| format!("- {line}\n")).collect();
+    let mut text = format!("saker {VERSION}\n\n{}\n", sums.concat());
     for experiment in done {
         let Experiment { id, seed, scale, profile, checks, .. } = experiment;
         let title = plan_of(id).map_or_else(String::new, |plan| format!(": {}", plan.title));
         let _ = write!(text, "## {id}{title}\n\nSeed {seed}, scale 1/{scale}, profile {profile}.\n\n");
+        let history = plan_of(id).map(|plan| plan.history).unwrap_or_default();
+        for edit in history {
+            let _ = writeln!(
+                text,
+                "- Changed after the first run: {} {}",
+                one_line(&edit.edit),
+                one_line(&edit.cause)
+            );
+        }
+        if !text.ends_with("\n\n") {
+            text.push('\n');
+        }
         text.push_str("| check | verdict | claim | published | measured | cause or remark |\n|---|---|---|---|---|---|\n");
         checks.iter().for_each(|check| text.push_str(&row(check)));
         text.push('\n');
@@ -72,8 +123,12 @@ fn row(check: &Check) -> String {
     let (published, measured) = (plain(&cell(&check.expected)), plain(&cell(&check.measured)));
     let (verdict, evidence) = (check.verdict.name(), check.evidence.name());
     let Check { id, tolerance, claim, note, .. } = check;
-    let (claim, note) = (plain(claim), plain(note));
+    let (claim, mut note) = (plain(claim), plain(note));
+    if let Some(fit) = &check.after_fit {
+        note = format!("After a fit: {}. {note}", plain(&after_fit(fit)));
+    }
+    let own = if check.origin == Origin::Own { ", own" } else { "" };
     format!(
-        "| {id} | **{verdict}** ({evidence}) | {claim} | {published} ({tolerance}) | {measured} | {note} |\n"
+        "| {id} | **{verdict}** ({evidence}{own}) | {claim} | {published} ({tolerance}) | {measured} | {note} |\n"
     )
 }

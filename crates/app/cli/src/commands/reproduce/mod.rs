@@ -65,10 +65,17 @@ pub fn list(known: &[Listed], cx: &mut Context<'_, '_>) -> Result<Exit, CliError
 
 fn experiments(ids: &[String], options: &Options, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
     let settings = options.settings()?;
-    let steps = Steps::new(cx.shows_progress(), (ids.len() * settings.len()) as u64);
-    let done =
-        work::reproduce(ids, &settings, options.threads as usize, &mut |progress| steps.note(&progress));
+    let mut steps = Steps::new(cx.shows_progress(), cx.global.quiet, (ids.len() * settings.len()) as u64);
+    let mut saved = options.out.as_deref().map(files::Saved::begin).transpose()?;
+    let mut keep = |experiment: &Experiment| saved.iter_mut().for_each(|saved| saved.add(experiment));
+    let mut note = |progress| {
+        if let Some(line) = steps.note(&progress) {
+            cx.note(&line);
+        }
+    };
+    let done = work::reproduce(ids, &settings, options.threads as usize, &mut note, &mut keep);
     steps.finish();
+    saved.map_or(Ok(()), files::Saved::end)?;
     tell(options, &done?, cx)
 }
 

@@ -6,7 +6,6 @@ use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
 use saker_engine::hash_ftl::config::first_level_bytes;
-use saker_engine::hash_ftl::record::{Head, Kind};
 use saker_engine::hash_ftl::table::entry::Entry;
 use saker_engine::hash_ftl::table::section::Section;
 use saker_engine::hash_ftl::validity::bitmap::bitmap_bytes;
@@ -25,6 +24,7 @@ struct MemoryPlan {
     superblocks: u64,
     superblock_bytes: u64,
     page_bytes: u64,
+    stated_page_bytes: u64,
     original_grain_bytes: u32,
     plus_grain_bytes: u32,
 }
@@ -46,6 +46,16 @@ pub fn memory(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let note = "The sum is 1344 MiB; the paper's 1320 takes 1 GB as 1000 MB. Its factor of 4 K lists is 8 K.";
     book.numbers("AC-plus-memory-1", &parts.map(|n| n as f64), note);
     book.numbers("AC-plus-memory-2", &bitmaps.map(|n| n as f64), "");
+    let stated_grains = plan.stated_page_bytes / u64::from(plan.plus_grain_bytes);
+    book.numbers("AC-plus-memory-3", &[stated_grains as f64], "Measured: grains of a page.");
+    let printed = InvalidMemory::of(
+        plan.superblocks,
+        pages,
+        plan.page_bytes,
+        page_grains,
+        plan.superblocks / 4 * pages_max,
+    );
+    book.numbers("AC-plus-memory-4", &[printed.list_bytes as f64], "Measured: the printed factors.");
     let mut point = Point::at([("disk_bytes", json!(bytes))]);
     let names = ["buffer_bytes", "count_bytes", "mapping_pages_max", "list_bytes", "sum_bytes"];
     names.iter().zip(parts).for_each(|(name, n)| point.add(name, n as f64));
@@ -57,6 +67,7 @@ pub fn memory(cx: &Context<'_>) -> Result<Outcome, LabError> {
 struct OverheadPlan {
     superblock_bytes: u64,
     page_bytes: u64,
+    stated_page_bytes: u64,
     grain_bytes: u64,
     pair_grains_long: u64,
 }
@@ -77,49 +88,14 @@ pub fn gc_overhead(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let note = format!("With pairs of {} grains it is {long:.2} %.", plan.pair_grains_long);
     let numbers = [grains as f64, bytes as f64, pages as f64, copies as f64, share(pages)];
     book.numbers("AC-plus-gc-overhead-1", &numbers, note);
+    let stated = plan.superblock_bytes / 2 / plan.stated_page_bytes;
+    book.numbers("AC-plus-gc-overhead-2", &[stated as f64], "");
+    let mappings = plan.page_bytes / MAPPING_BYTES as u64;
+    book.numbers("AC-plus-gc-overhead-3", &[mappings as f64], "");
     let mut point = Point::at([("pair_grains", json!(1))]);
     point.add("mapping_pages", pages as f64);
     point.add("overhead_percent", share(pages));
     Ok(Outcome { checks: book.finish(), series: vec![point] })
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CapacityPlan {
-    disk_bytes: u64,
-    key_bytes: u8,
-    value_bytes: u32,
-}
-
-/// Runs plus-capacity.
-pub fn capacity(cx: &Context<'_>) -> Result<Outcome, LabError> {
-    let plan: CapacityPlan = cx.plan.parameters();
-    let head = Head {
-        crc: 0,
-        version: 0,
-        kind: Kind::Pair,
-        in_group: false,
-        key_bytes: plan.key_bytes,
-        value_bytes: plan.value_bytes,
-    };
-    let pair = |grain: u64| u64::from(head.bytes()).div_ceil(grain) * grain;
-    let with_map = |grain| plan.disk_bytes / (pair(grain) + ENTRY_BYTES);
-    let alone = |grain| plan.disk_bytes / pair(grain);
-    let mut book = cx.book();
-    let ratio = with_map(64) as f64 / with_map(512) as f64;
-    let note =
-        format!("With the map for both Plus holds {ratio:.1} times as many; the paper leaves Plus's out.");
-    let published = [with_map(512) as f64, alone(64) as f64, alone(64) as f64 / alone(512) as f64];
-    book.numbers("AC-plus-capacity-1", &published, note);
-    let all = [with_map(512), alone(512), with_map(64), alone(64)].map(|n| n as f64);
-    book.numbers("AC-plus-capacity-2", &all, "");
-    let series = [("original", 512), ("plus", 64)].map(|(ftl, grain)| {
-        let mut point = Point::at([("ftl", json!(ftl))]);
-        point.add("pairs_with_map", with_map(grain) as f64);
-        point.add("pairs_without_map", alone(grain) as f64);
-        point
-    });
-    Ok(Outcome { checks: book.finish(), series: series.to_vec() })
 }
 
 #[derive(Deserialize)]

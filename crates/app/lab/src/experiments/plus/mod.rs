@@ -3,6 +3,7 @@
 
 pub mod ablation;
 pub mod arithmetic;
+pub mod capacity;
 pub mod counts;
 pub mod cpu;
 mod device;

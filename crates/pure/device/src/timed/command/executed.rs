@@ -10,12 +10,14 @@ use crate::timed::cores::Work;
 use crate::timed::{Event, Id, Stage, Timed};
 use crate::trace::Part;
 use saker_nvme::Status;
-use saker_sim::{Class, CpuMeter, Duration};
+use saker_sim::{Activity, Class, CpuMeter, Duration};
 
 impl Device<Timed> {
     /// Executes a command on a core; returns how long the core is busy with it, and whether an event ends that.
     pub(in crate::timed) fn execute(&mut self, id: Id) -> (Duration, bool) {
+        let before = self.flash.operations();
         let (outcome, mut length) = self.call_engine(id);
+        let asked = self.flash.operations() - before;
         let n = self.token(id).namespace;
         let (mut is_blocked, mut has_end) = (false, false);
         match outcome {
@@ -26,8 +28,10 @@ impl Device<Timed> {
                 self.make_way(id);
                 let reply = self.written_through(id, reply);
                 self.let_go(id);
+                let awaited = (asked > 0 && self.tempo.costs.programs_awaited).then(|| self.flash.submitted());
                 let token = self.token(id);
                 (token.stage, token.reply, token.service) = (Stage::Executed, reply, length);
+                token.awaited = awaited.map(|tag| (tag, None));
                 let at = self.tempo.now + length;
                 self.tempo.events.push(at, Event::Step(id));
                 has_end = true;
@@ -51,6 +55,34 @@ impl Device<Timed> {
             self.start_worker(n);
         }
         (length, has_end)
+    }
+
+    /// The core that has executed a command goes on with it, if the command waits for the flash.
+    pub(in crate::timed) fn hold_core(&mut self, id: Id) {
+        let t = &mut self.tempo;
+        let awaited = t.tokens[id as usize].as_mut().and_then(|token| token.awaited.as_mut());
+        if let Some((_, held)) = awaited {
+            *held = Some(t.cores.hold());
+        }
+    }
+
+    /// The command goes on once the flash is through with what was asked of it, or can do no more of that now.
+    pub(in crate::timed) fn await_flash(&mut self, id: Id) {
+        if let Some((tag, held)) = self.token(id).awaited {
+            if self.flash.finished() < tag && !self.flash.is_quiet() {
+                self.token(id).stage = Stage::Awaiting;
+                return self.tempo.awaiting.push(id);
+            }
+            let t = &mut self.tempo;
+            if let Some(held) = held {
+                t.cores.release(held, t.now, Activity::Foreground);
+            }
+            let token = self.token(id);
+            (token.awaited, token.service) = (None, ALL);
+            self.lap(id, Part::Flash);
+        }
+        self.after_execution(id);
+        self.start_on_cores();
     }
 
     /// The namespace executes the command, as far as it can now. Returns what came of it and how long a core took.

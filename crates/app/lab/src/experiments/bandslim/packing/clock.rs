@@ -21,6 +21,10 @@ pub struct Times {
     /// Of a piggybacked value by its commands, of others by their memory pages; in nanoseconds.
     piggybacked: BTreeMap<u64, f64>,
     dma: BTreeMap<u64, f64>,
+    /// Nanoseconds of a core to copy a byte, of a value that came by DMA: the time of a transfer has no copies but those of commands.
+    copy_ns: f64,
+    /// Whether a store that fills a page of the buffer waits until it is programmed.
+    waits: bool,
     /// Nanoseconds to program a page, its transfer to the die included.
     pub program_ns: f64,
     /// Dies that work at once.
@@ -46,6 +50,8 @@ impl Times {
         let mut times = Self {
             piggybacked: BTreeMap::new(),
             dma: BTreeMap::new(),
+            copy_ns: profile.firmware.cpu.copy_byte_ps.value as f64 / 1000.0,
+            waits: false,
             program_ns: nand.program_ns.value as f64 + page_bytes * 1e9 / channel,
             dies: profile.geometry.channels.value * profile.geometry.ways_per_channel.value,
         };
@@ -70,9 +76,15 @@ impl Times {
         *known.get(&class(value)).expect("every kind of the workload was measured")
     }
 
-    /// The same with programs one after the other.
-    pub fn serial(&self) -> Self {
-        Self { dies: 1, ..self.clone() }
+    /// Nanoseconds of a transfer and of a core's copies.
+    fn store_ns(&self, value: Arrival, copied: u32) -> f64 {
+        let copy = if matches!(value, Arrival::Dma(_)) { f64::from(copied) * self.copy_ns } else { 0.0 };
+        self.transfer_ns(value) + copy
+    }
+
+    /// The same with stores that wait for the pages that they fill.
+    pub fn waiting(&self) -> Self {
+        Self { waits: true, ..self.clone() }
     }
 }
 
@@ -108,10 +120,17 @@ impl<'a> Clock<'a> {
         Self { times, now: 0, dies, programs: BinaryHeap::new(), entries: shape.pages as usize, sent: 0 }
     }
 
-    /// A store; pages below `settled` are full.
-    pub fn store(&mut self, value: Arrival, settled: u64) {
-        self.now += self.times.transfer_ns(value) as u64;
+    /// A store of which a core copied so much; pages below `settled` are full.
+    pub fn store(&mut self, value: Arrival, copied: u32, settled: u64) {
+        self.now += self.times.store_ns(value, copied) as u64;
         while self.sent < settled {
+            self.program();
+        }
+    }
+
+    /// Nothing more is stored: what is left of so many pages is programmed, so that each was waited for once at any number of stores.
+    pub fn end(&mut self, pages: u64) {
+        while self.sent < pages {
             self.program();
         }
     }
@@ -125,11 +144,43 @@ impl<'a> Clock<'a> {
         let done = free.max(self.now) + self.times.program_ns as u64;
         self.dies.push(Reverse(done));
         self.programs.push(Reverse(done));
+        if self.times.waits {
+            self.now = done;
+        }
         self.sent += 1;
     }
 
     /// Nanoseconds so far.
     pub fn now_ns(&self) -> f64 {
         self.now as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Eight stores of a memory page fill two NAND pages.
+    #[test]
+    fn a_store_waits_for_the_page_that_it_fills() {
+        let dma = BTreeMap::from([(1, 10.0)]);
+        let times = Times {
+            piggybacked: BTreeMap::new(),
+            dma,
+            copy_ns: 1.0,
+            waits: false,
+            program_ns: 1000.0,
+            dies: 32,
+        };
+        let shape = BufferShape { page_bytes: 16_384, unit_bytes: 4096, pages: 512 };
+        let run = |times: &Times, copied| {
+            let mut clock = Clock::new(shape, times);
+            (1..=8).for_each(|n| clock.store(Arrival::Dma(4096), copied, n / 4));
+            clock.end(3);
+            clock.now_ns()
+        };
+        assert_eq!((run(&times, 0), run(&times, 100)), (80.0, 880.0));
+        // The third page holds nothing of them, and is programmed at the end.
+        assert_eq!((run(&times.waiting(), 0), run(&times.waiting(), 100)), (3080.0, 3880.0));
     }
 }

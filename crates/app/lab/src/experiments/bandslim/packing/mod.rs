@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Packing in the NAND page buffer: sections 2.4 and 4.3. Section 4.3's workloads go the path of the engine `lsm` in virtual time;
-//! pages and copies are judged by an oracle of records, and told beside those of bare values, which section 3.3 places. Section
-//! 2.4 is about values alone: it is counted without an engine, by a model of one store after another.
+//! pages and copies are judged by an oracle of records. Beside it stands the board's own path ([`board`]): bare values, which sections 2.3 and
+//! 3.3 place, one store after another.
 
 pub mod all;
+mod backfill;
+mod board;
 mod clock;
 pub mod fig11;
 pub mod fig12;
@@ -15,8 +17,9 @@ mod records;
 mod workload;
 
 use crate::report::Point;
+use backfill::Backfill;
 use clock::{Clock, Times};
-use saker_flash::packing::{Arrival, Block, BufferShape, Packing};
+use saker_flash::packing::{All, Arrival, Block, BufferShape, Packing, Selective, pack};
 use saker_profile::Profile;
 use serde_json::{Value, json};
 
@@ -104,18 +107,47 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// Packs bare values by Block, as the paper's section 2.3 has it, and keeps time.
-    pub fn block(shape: BufferShape, values: &[Arrival], times: &Times) -> Self {
-        let (mut packing, mut clock) = (Block::new(shape), Clock::new(shape, times));
+    /// Packs bare values by a policy of the paper, as the board does, and keeps time.
+    pub fn bare(policy: Policy, shape: BufferShape, values: &[Arrival], times: &Times) -> Self {
+        match policy {
+            Policy::Block => Self::by(&mut Block::new(shape), shape, values, times),
+            Policy::All => Self::by(&mut All::new(shape), shape, values, times),
+            Policy::Selective => Self::by(&mut Selective::new(shape), shape, values, times),
+            Policy::Backfill => Self::by(&mut Backfill::new(shape), shape, values, times),
+            Policy::Auto | Policy::AutoTime => unreachable!("a policy of the paper"),
+        }
+    }
+
+    /// Pages of bare values alone.
+    pub fn pages_of(policy: Policy, shape: BufferShape, values: &[Arrival]) -> u64 {
+        let count = |packing: &mut dyn Packing| pack(&shape, packing, values.iter().copied()).pages;
+        match policy {
+            Policy::Block => count(&mut Block::new(shape)),
+            Policy::All => count(&mut All::new(shape)),
+            Policy::Selective => count(&mut Selective::new(shape)),
+            Policy::Backfill => count(&mut Backfill::new(shape)),
+            Policy::Auto | Policy::AutoTime => unreachable!("a policy of the paper"),
+        }
+    }
+
+    fn by(packing: &mut dyn Packing, shape: BufferShape, values: &[Arrival], times: &Times) -> Self {
+        let mut clock = Clock::new(shape, times);
         let mut packed = Self { stores: values.len() as u64, ..Self::default() };
         for value in values {
-            packed.copied += u64::from(packing.place(*value).copied_bytes);
+            let copied = packing.place(*value).copied_bytes;
+            packed.copied += u64::from(copied);
             packed.bytes += u64::from(value.bytes());
-            clock.store(*value, shape.page_of(packing.settled()));
+            clock.store(*value, copied, shape.page_of(packing.settled()));
         }
         packed.pages = shape.pages_to(packing.end());
+        clock.end(packed.pages);
         packed.us = clock.now_ns() / 1000.0 / packed.stores.max(1) as f64;
         packed
+    }
+
+    /// The same with an index that takes so many nanoseconds of each store.
+    pub fn with_index(self, ns: f64) -> Self {
+        Self { us: self.us + ns / 1000.0, ..self }
     }
 
     /// Whether pages and copies are those of an oracle.

@@ -55,13 +55,13 @@ impl<'a> Path<'a> {
         Ok(Self { build, transfer, values })
     }
 
-    /// The same where programs wait for each other: one die.
+    /// The same where a store waits for the pages that it fills.
     ///
     /// # Errors
     /// [`LabError`].
-    pub fn serial(&self) -> Result<Self, LabError> {
+    pub fn waiting(&self) -> Result<Self, LabError> {
         let mut profile = self.build.profile.clone();
-        (profile.geometry.channels.value, profile.geometry.ways_per_channel.value) = (1, 1);
+        profile.firmware.programs_awaited.value = true;
         Self::new(&profile, self.build.config.identity, self.transfer.clone(), self.values)
     }
 
@@ -73,11 +73,6 @@ impl<'a> Path<'a> {
             held: u64::from(self.build.ring_slots()) / 4,
         };
         records::count(policy, &plain(self.values), ground)
-    }
-
-    /// The same of values without heads in a buffer of so many pages, as the paper places them.
-    pub fn bare(&self, policy: Policy, buffer_pages: u64) -> Count {
-        policy.bare(self.values, buffer_pages).unwrap_or_default()
     }
 
     /// What a policy comes to.
