@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device with or without time, and the thread it may run on.
 
+use crate::dual::Dual;
 use crate::panics::{EndsProcess, ends_process};
 use saker_device::controller::{HealthCounters, NamespaceFacts};
 use saker_device::{Device, Stats, Timed, Untimed};
@@ -279,6 +280,8 @@ pub enum AnyDriver {
     Thread(DeviceThread),
     /// It has several shards, each on this thread or on its own.
     Sharded(Box<Sharded<AnyDriver>>),
+    /// It is a store over both interfaces of a device.
+    Dual(Box<Dual>),
     /// It is on the network.
     Remote(Box<Remote>),
     /// It is behind the kernel's driver.
@@ -298,6 +301,7 @@ impl Driver for AnyDriver {
             }
             Self::Thread(_) => std::hint::spin_loop(),
             Self::Sharded(shards) => shards.drive(),
+            Self::Dual(dual) => dual.advance(),
             Self::Remote(remote) => remote.advance(),
             Self::Linux(namespace) => namespace.advance(),
             Self::VfioUser(relay) => relay.advance(),

@@ -59,8 +59,11 @@ pub(crate) const fn identify_blocks(nsid: u32) -> Identify {
 /// # Errors
 /// [`Error::Setting`].
 fn refuse_for_pairs(url: &DeviceUrl) -> Result<(), Error> {
-    let for_pairs =
-        [("cache", "the read cache is for pairs"), ("transfer", "it says how values of pairs travel")];
+    let for_pairs = [
+        ("cache", "the read cache is for pairs"),
+        ("transfer", "it says how values of pairs travel"),
+        ("hybrid", "it makes one store of pairs of both namespaces"),
+    ];
     let Some((name, why)) = for_pairs.into_iter().find(|(name, _)| url.gives(name)) else { return Ok(()) };
     let what = format!("option `{name}` does nothing for blocks: {why}");
     Err(Error::Setting { what, todo: "leave it out".into() })

@@ -90,10 +90,17 @@ fn compactions_that_read_ahead_wait_less_and_read_no_page_twice() {
     for threads in [1, 3] {
         let [plain, ahead] = [0, 64 << 10].map(|bytes| fill_ahead(bytes, threads));
         let read = |run: &RunResult| {
-            let bytes = run.counters.iter().find(|(name, _)| *name == "compact_read_bytes").map_or(0, |(_, n)| *n);
+            let bytes =
+                run.counters.iter().find(|(name, _)| *name == "compact_read_bytes").map_or(0, |(_, n)| *n);
             (run.reads.commands, bytes / u64::from(HOST_PAGE_BYTES))
         };
-        println!("{threads}: {:?} {:?}, ahead {:?} {:?}", plain.elapsed, read(&plain), ahead.elapsed, read(&ahead));
+        println!(
+            "{threads}: {:?} {:?}, ahead {:?} {:?}",
+            plain.elapsed,
+            read(&plain),
+            ahead.elapsed,
+            read(&ahead)
+        );
         assert!(10 * ahead.elapsed.as_nanos() < 8 * plain.elapsed.as_nanos(), "{threads} threads");
         // With several threads some have not ended, and their pages do not count yet.
         let (commands, pages) = if threads == 1 { read(&ahead) } else { continue };

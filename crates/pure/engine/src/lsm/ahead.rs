@@ -21,7 +21,9 @@ impl LsmStore {
     pub(super) fn reads_ahead(&self, job: &Job) -> Reads {
         let mut reads = Reads::new();
         for input in &job.inputs {
-            let Some((table, n)) = input.next().filter(|(table, _)| table.pinned.is_empty()) else { continue };
+            let Some((table, n)) = input.next().filter(|(table, _)| table.pinned.is_empty()) else {
+                continue;
+            };
             let (first, last) = self.place_of_block(table, n);
             let is_new = self.begins_stretch(table, n, first);
             if is_new && input.wants().is_none() {

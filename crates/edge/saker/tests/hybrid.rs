@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A store over both namespaces of a device (option `hybrid`), by the same doors as every other one: each operation beside a map, Format and
+//! reopening, a cut in the middle of a Format, a process that is killed, a full device, long keys and values, deletes and scans while
+//! copies go back.
+
+use saker::image::ImageError;
+use saker::{Error, HostError, ImagePlan, KeyRange, Kv, KvError, ScanOptions};
+use saker_sim::{Rng, Seed};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The main tree stops writes soon.
+const PRESSED: &str = "write_buffer_size=8KiB&level0_file_num_compaction_trigger=1&level0_slowdown_writes_trigger=1&\
+     level0_stop_writes_trigger=1&slowdown=off&target_file_size_base=8KiB";
+const BYTES: u64 = 24 << 20;
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+fn image(dir: &Path) -> String {
+    let path = dir.join("disk.img");
+    ImagePlan::hybrid(BYTES, "tiny", 1).create(&path).expect("made");
+    format!("file:{}?hybrid", path.display())
+}
+
+fn counter(kv: &mut Kv, name: &str) -> u64 {
+    let all = kv.counters().expect("told").expect("it has counters");
+    all.iter().find(|counter| counter.name == name).unwrap_or_else(|| panic!("no {name}")).value
+}
+
+fn all_of(kv: &mut Kv) -> Model {
+    let mut all = Model::new();
+    let options = ScanOptions { range: KeyRange::default(), ..ScanOptions::default() };
+    let mut last: Vec<u8> = Vec::new();
+    kv.scan(&options, &mut |key, value| {
+        assert!(last.as_slice() < key || key.len() > 16, "in order, each once");
+        last = key.to_vec();
+        assert!(all.insert(key.to_vec(), value.to_vec()).is_none(), "each once");
+        true
+    })
+    .expect("scans");
+    all
+}
+
+fn key(n: u64) -> Vec<u8> {
+    // One in eight is longer than a device's keys.
+    let mut key = format!("key{n}").into_bytes();
+    if n.is_multiple_of(8) {
+        key.resize(40, b'.');
+    }
+    key
+}
+
+/// A step of a random history, of which the model knows the outcome.
+fn step(kv: &mut Kv, model: &mut Model, rng: &mut Rng, n: u64) {
+    let key = key(rng.below(400));
+    match rng.below(20) {
+        0..10 => {
+            let bytes = if rng.below(50) == 0 { 20_000 } else { rng.below(900) as usize };
+            let value = vec![n as u8; bytes];
+            kv.put(&key, &value).expect("room");
+            model.insert(key, value);
+        }
+        10..14 => assert_eq!(kv.delete(&key).expect("deletes"), model.remove(&key).is_some(), "{n}"),
+        14 => {
+            let was_there = model.contains_key(&key);
+            assert_eq!(kv.put_if_absent(&key, b"new").expect("room"), !was_there, "{n}");
+            model.entry(key).or_insert_with(|| b"new".to_vec());
+        }
+        15 => assert_eq!(kv.exists(&key).expect("asks"), model.contains_key(&key), "{n}"),
+        16 if n.is_multiple_of(5) => assert_eq!(all_of(kv), *model, "{n}"),
+        _ => assert_eq!(kv.get(&key).expect("reads").as_ref(), model.get(&key), "{n}"),
+    }
+}
+
+/// A random history, which redirects and goes back.
+fn history(kv: &mut Kv, model: &mut Model, rng: &mut Rng, steps: u64) {
+    for n in 0..steps {
+        step(kv, model, rng, n);
+    }
+    assert_eq!(all_of(kv), *model);
+    let mut listed: Vec<Vec<u8>> = kv.list(None).map(|key| key.expect("lists")).collect();
+    listed.sort();
+    assert!(listed.iter().eq(model.keys()));
+}
+
+#[test]
+fn a_store_over_both_interfaces_is_a_store() {
+    let dir = tempfile::tempdir().expect("a folder");
+    for rollback in ["eager", "lazy", "adaptive"] {
+        let in_memory = format!("mem:?profile=tiny&size={BYTES}B&hybrid={rollback}&{PRESSED}");
+        let folder = dir.path().join(rollback);
+        std::fs::create_dir(&folder).expect("made");
+        let on_image = format!("{}={rollback}&{PRESSED}", image(&folder));
+        for url in [in_memory, on_image] {
+            for seed in saker_testing::seeds(saker_testing::tier(1, 20)) {
+                let (mut kv, mut model) = (Kv::open(&url).expect("opens"), Model::new());
+                if url.starts_with("file:") {
+                    kv.format().expect("emptied");
+                }
+                let mut rng = Seed(seed).child("hybrid").rng();
+                history(&mut kv, &mut model, &mut rng, 3000);
+                assert!(counter(&mut kv, "redirected_writes") > 0, "{url}: nothing was redirected");
+                if rollback == "eager" {
+                    assert!(counter(&mut kv, "rollback_moved") > 0, "{url}: nothing went back");
+                }
+                kv.close().expect("closes");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_closed_is_there_and_what_was_formatted_is_not() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let url = format!("{}=lazy&{PRESSED}", image(dir.path()));
+    let (mut model, mut rng) = (Model::new(), Seed(3).rng());
+    for life in 0..4 {
+        let mut kv = Kv::open(&url).expect("opens");
+        assert_eq!(all_of(&mut kv), model, "life {life}");
+        history(&mut kv, &mut model, &mut rng, 1500);
+        assert!(counter(&mut kv, "metadata_keys") > 0, "copies are left to the next life");
+        kv.close().expect("closes");
+    }
+    let mut kv = Kv::open(&url).expect("opens");
+    kv.format().expect("emptied");
+    assert!(all_of(&mut kv).is_empty());
+    assert_eq!(counter(&mut kv, "metadata_keys"), 0);
+    model.clear();
+    history(&mut kv, &mut model, &mut rng, 1500);
+    kv.close().expect("closes");
+    let mut kv = Kv::open(&url).expect("opens");
+    assert_eq!(all_of(&mut kv), model);
+}
+
+/// Power is cut at the n-th program or erase of an opening that formats: everything is there, or nothing.
+#[test]
+fn a_format_that_a_cut_divides_leaves_everything_or_nothing() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let url = format!("{}=lazy&{PRESSED}", image(dir.path()));
+    let (mut model, mut rng) = (Model::new(), Seed(5).rng());
+    let mut kv = Kv::open(&url).expect("opens");
+    history(&mut kv, &mut model, &mut rng, 1200);
+    kv.close().expect("closes");
+    let path = dir.path().join("disk.img");
+    let kept = std::fs::read(&path).expect("reads");
+    let (mut left, mut gone) = (0, 0);
+    for nth in 1.. {
+        std::fs::write(&path, &kept).expect("writes");
+        let cut = Kv::open(&format!("{url}&fault.cut={nth}")).map(|mut kv| kv.format().is_ok());
+        let mut kv = Kv::open(&url).unwrap_or_else(|error| panic!("cut {nth}: {error}"));
+        let all = all_of(&mut kv);
+        match all.is_empty() {
+            true => gone += 1,
+            false => left += 1,
+        }
+        assert!(all.is_empty() || all == model, "cut {nth} left {} of {} pairs", all.len(), model.len());
+        kv.put(b"key", b"value").expect("it goes on");
+        assert_eq!(all_of(&mut kv).get(&b"key"[..]), Some(&b"value".to_vec()));
+        if matches!(cut, Ok(true)) {
+            break;
+        }
+    }
+    assert!(left > 0 && gone > 1, "{left} and {gone}: cuts lie on both sides");
+}
+
+#[test]
+fn a_full_store_refuses_reads_deletes_and_has_room_again() {
+    let url = format!("mem:?profile=tiny&size={BYTES}B&hybrid&{PRESSED}");
+    let (mut kv, mut model) = (Kv::open(&url).expect("opens"), Model::new());
+    let refused = (0..100_000_u64).find(|n| match kv.put(format!("pair{n}").as_bytes(), &[*n as u8; 3000]) {
+        Ok(()) => {
+            model.insert(format!("pair{n}").into_bytes(), vec![*n as u8; 3000]);
+            false
+        }
+        Err(HostError::Kv(KvError::Full)) => true,
+        Err(other) => panic!("{n}: {other}"),
+    });
+    assert!(refused.is_some_and(|n| n > 1000), "{refused:?} pairs");
+    assert_eq!(all_of(&mut kv), model);
+    let keys: Vec<Vec<u8>> = model.keys().cloned().collect();
+    for key in keys.iter().step_by(2) {
+        assert!(kv.delete(key).expect("deletes"));
+        model.remove(key);
+    }
+    assert_eq!(all_of(&mut kv), model);
+    let again = (0..200_u64).filter(|n| kv.put(format!("again{n}").as_bytes(), &[7; 3000]).is_ok()).count();
+    assert!(again > 100, "{again} of 200");
+}
+
+#[test]
+fn options_that_do_nothing_are_refused() {
+    for (option, todo) in [
+        ("engine=tree", "leave engine out"),
+        ("nsid=1", "leave nsid out"),
+        ("blocks=1MiB", "leave blocks out"),
+        ("min_blob_size=64", "leave it out"),
+    ] {
+        let error = Kv::open(&format!("mem:?profile=tiny&size=24MiB&hybrid&{option}")).expect_err(option);
+        assert!(error.to_string().contains(todo), "{error}");
+    }
+    let error = Kv::open("mem:?hybrid=often").expect_err("no policy");
+    assert!(error.to_string().contains("hybrid=lazy"), "{error}");
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("plain.img");
+    ImagePlan::kv(4 << 20, "tiny", 1).create(&path).expect("made");
+    let error = Kv::open(&format!("file:{}?hybrid", path.display())).expect_err("one namespace");
+    assert!(matches!(error, Error::NoNamespace { wanted: "block", .. }), "{error}");
+}
+
+const URL: &str = "SAKER_TEST_HYBRID_URL";
+
+/// What the child writes: keys come again, and each value tells its number.
+fn written(n: u64) -> (Vec<u8>, Vec<u8>) {
+    (format!("key{}", n % 300).into_bytes(), [n.to_le_bytes().to_vec(), vec![n as u8; 600]].concat())
+}
+
+#[test]
+#[ignore = "the parent starts it and kills it"]
+fn child() {
+    let Ok(url) = std::env::var(URL) else { return };
+    let first: u64 = std::env::var("SAKER_TEST_HYBRID_FIRST").expect("told").parse().expect("a number");
+    let mut kv = patiently(&url);
+    let mut out = std::io::stderr();
+    for n in first.. {
+        let (key, value) = written(n);
+        kv.put(&key, &value).expect("room");
+        if n % 20 == 0 {
+            kv.flush().expect("flushes");
+            writeln!(out, "flushed {n}").expect("the parent reads");
+        }
+    }
+}
+
+/// Between fork and exec the child of another test shares the locks of this process; that passes.
+fn patiently(url: &str) -> Kv {
+    let begun = Instant::now();
+    loop {
+        match Kv::open(url) {
+            Err(Error::Image(ImageError::InUse { .. })) if begun.elapsed() < Duration::from_secs(5) => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            opened => return opened.unwrap_or_else(|e| panic!("{url}: {e}")),
+        }
+    }
+}
+
+/// A process is killed while it writes: what it flushed is there, and no key has a value that is older than its last that was flushed.
+#[test]
+fn a_killed_process_leaves_what_it_flushed() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let url = format!("{}=lazy&{PRESSED}", image(dir.path()));
+    let (mut rng, mut first, mut redirected) = (Seed(11).rng(), 0, 0);
+    for life in 0..saker_testing::tier(6, 200) {
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        command.args(["hybrid::child", "--exact", "--ignored", "--nocapture"]).stdin(Stdio::null());
+        command.env(URL, &url).env("SAKER_TEST_HYBRID_FIRST", first.to_string());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let (mut flushed, wanted) = (None, 1 + rng.below(60));
+        for _ in 0..wanted {
+            match lines.next() {
+                Some(Ok(line)) if line.starts_with("flushed ") => {
+                    flushed = line["flushed ".len()..].parse::<u64>().ok()
+                }
+                other => panic!("life {life}: {other:?}"),
+            }
+        }
+        child.kill().expect("killed");
+        child.wait().expect("ended");
+        // It may have gone on.
+        for line in lines.map_while(Result::ok) {
+            flushed = line.strip_prefix("flushed ").and_then(|n| n.parse().ok()).or(flushed);
+        }
+        let flushed = flushed.expect("it has flushed");
+        let mut kv = patiently(&url);
+        let all = all_of(&mut kv);
+        for n in flushed.saturating_sub(299)..=flushed {
+            let (key, _) = written(n);
+            let found = all.get(&key).unwrap_or_else(|| panic!("life {life}: {n} of {flushed} is lost"));
+            let number = u64::from_le_bytes(found[..8].try_into().expect("eight bytes"));
+            assert!(number >= n && number % 300 == n % 300, "life {life}: {number} instead of {n}");
+            assert_eq!(*found, written(number).1, "life {life}");
+        }
+        redirected += u64::from(counter(&mut kv, "metadata_keys") > 0);
+        kv.close().expect("closes");
+        first = flushed + 1000 - (flushed + 1000) % 300;
+    }
+    assert!(redirected > 0, "no life left a copy in the device");
+}
