@@ -226,8 +226,9 @@ fn child() {
     let mut out = std::io::stderr();
     for n in first.. {
         let (key, value) = written(n);
-        kv.put(&key, &value).expect("room");
-        if n % 20 == 0 {
+        kv.put_queued(&key, &value).expect("room");
+        if n % 100 == 0 {
+            kv.drain().expect("stored");
             kv.flush().expect("flushes");
             writeln!(out, "flushed {n}").expect("the parent reads");
         }
@@ -259,7 +260,7 @@ fn a_killed_process_leaves_what_it_flushed() {
         command.env(URL, &url).env("SAKER_TEST_HYBRID_FIRST", first.to_string());
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("starts");
         let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-        let (mut flushed, wanted) = (None, 1 + rng.below(60));
+        let (mut flushed, wanted) = (None, 1 + rng.below(40));
         for _ in 0..wanted {
             match lines.next() {
                 Some(Ok(line)) if line.starts_with("flushed ") => {

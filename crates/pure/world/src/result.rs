@@ -117,6 +117,8 @@ pub struct RunResult {
     pub stalls: Stalls,
     /// Operations completed in each interval of [`saker_assembly::Build::interval`](saker_assembly::Build::interval).
     pub timeline: Vec<u64>,
+    /// Bytes that crossed the link in each of them, by the rule `protocol` (HostKV, the hybrid).
+    pub link_timeline: Vec<u64>,
 }
 
 impl RunResult {
@@ -148,6 +150,7 @@ impl RunResult {
             reads: ReadPath::default(),
             stalls: Stalls::default(),
             timeline: Vec::new(),
+            link_timeline: Vec::new(),
         }
     }
 
@@ -193,6 +196,19 @@ impl RunResult {
     pub fn note_traffic(&mut self, traffic: Traffic) {
         self.link_bytes = traffic.bytes(&Rule::Protocol).total();
         self.traffic = traffic;
+    }
+
+    /// So many bytes have crossed the link when that interval begins. What was not asked for in between is the last interval's.
+    pub fn note_link(&mut self, interval: usize, bytes: u64) {
+        if interval >= self.link_timeline.len() {
+            self.link_timeline.resize(interval + 1, bytes);
+        }
+    }
+
+    /// All of them have been noted: from sums to what each interval had.
+    pub fn end_link(&mut self, bytes: u64) {
+        let behind: Vec<u64> = self.link_timeline.iter().skip(1).copied().chain([bytes]).collect();
+        self.link_timeline.iter_mut().zip(behind).for_each(|(bytes, next)| *bytes = next - *bytes);
     }
 
     /// Notes that an operation completed so long after the beginning.

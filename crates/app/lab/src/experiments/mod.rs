@@ -71,6 +71,8 @@ pub static ALL: [Entry; 47] = [
     entry!("kvaccel-slowdown", kvaccel::timelines::slowdown),
     entry!("kvaccel-stall-avoid", kvaccel::timelines::stall_avoid),
     entry!("kvaccel-throughput", kvaccel::throughput::run),
+    entry!("kvaccel-pcie-idle", kvaccel::link::idle),
+    entry!("kvaccel-pcie-use", kvaccel::link::usage),
     entry!("kvaccel-rollback", kvaccel::rollback::run),
     entry!("kvaccel-range", kvaccel::range::run),
     entry!("plus-memory", plus::arithmetic::memory),

@@ -60,6 +60,10 @@ impl<T: Driver> Served<T> {
 
     /// The device below answers.
     fn below(&mut self, sqe: &Sqe) -> (Status, u64) {
+        // The admin queue has one command at a time, and an emptying of the device's tree is one.
+        while self.store.returning.is_emptying() {
+            self.go_on();
+        }
         let (connection, driver) = self.connection();
         match connection.execute_admin(driver, *sqe) {
             Ok(cqe) => (Status::SUCCESS, cqe.result()),
