@@ -285,7 +285,7 @@ fn a_killed_process_leaves_what_it_flushed() {
             assert!(number >= n && number % 300 == n % 300, "life {life}: {number} instead of {n}");
             assert_eq!(*found, written(number).1, "life {life}");
         }
-        redirected += u64::from(counter(&mut kv, "metadata_keys") > 0);
+        redirected += u64::from(counter(&mut kv, "metadata_keys_peak") > 0);
         kv.close().expect("closes");
         first = flushed + 1000 - (flushed + 1000) % 300;
     }

@@ -38,7 +38,7 @@ macro_rules! entry {
 }
 
 /// All of them, in the order in which they are listed.
-pub static ALL: [Entry; 47] = [
+pub static ALL: [Entry; 49] = [
     entry!("saker-motiv", saker_motiv::run),
     entry!("saker-write-batch", saker_write::run_batch),
     entry!("saker-write-io", saker_write::run_io),

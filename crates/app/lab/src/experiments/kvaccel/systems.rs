@@ -80,7 +80,8 @@ impl System {
         };
         let blocks_writers = self == Self::KvAccelBlocking;
         let reserve_bytes = Options::default().reserve_bytes / factor;
-        Options { detector, rollback, poll, idle: poll, reserve_bytes, blocks_writers, ..Options::default() }
+        // How long no write comes before writing is over is not scaled: it has to be more than a read takes, which is not scaled either.
+        Options { detector, rollback, poll, reserve_bytes, blocks_writers, ..Options::default() }
     }
 
     /// The build of a store at the host.
