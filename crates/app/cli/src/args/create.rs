@@ -25,7 +25,7 @@ Examples:
   saker create disk.img --size 100GB --profile saker-mid --engine hash_store
   saker create disk.img --size 1GiB --namespace kv:512MiB --namespace block:256MiB,4096
   saker create disk.img --size 1GiB --engine lsm --packing backfill
-  saker create disk.img --size 1GiB --hybrid; saker put --device 'file:disk.img?hybrid' key value
+  saker create disk.img --size 2GiB --hybrid; saker put --device 'file:disk.img?hybrid' key value
   saker put --device 'file:disk.img?nsid=1' key value
   saker block read --device 'file:disk.img?nsid=2' 0 1";
 
