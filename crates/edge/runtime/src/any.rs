@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device with or without time, and the thread it may run on.
 
-use crate::dual::Dual;
 use crate::panics::{EndsProcess, ends_process};
 use saker_device::controller::{HealthCounters, NamespaceFacts};
 use saker_device::{Device, Stats, Timed, Untimed};
 use saker_flash::FlashStats;
 use saker_host::Driver;
+use saker_hybrid::Served;
 use saker_initiator::Remote;
 use saker_linux::Passthrough;
 use saker_nvme::vendor_specific::Counter;
@@ -269,6 +269,36 @@ pub fn catch_up(device: &mut AnyDevice, clock: &impl Fn() -> Instant, lag: &Lag)
         any = true;
     }
     any
+}
+
+/// A store over both interfaces of a device, against the clock, and since when that runs.
+#[derive(Debug)]
+pub struct Dual {
+    served: Served<AnyDriver>,
+    begun: std::time::Instant,
+}
+
+impl Dual {
+    /// Its time begins now.
+    pub fn new(served: Served<AnyDriver>) -> Self {
+        Self { served, begun: std::time::Instant::now() }
+    }
+
+    /// The store goes on: whatever is due by the clock.
+    pub fn advance(&mut self) {
+        self.served.set_now(Instant::from_nanos(self.begun.elapsed().as_nanos() as u64));
+        saker_host::Driver::drive(&mut self.served);
+    }
+
+    /// The store as hosts see it.
+    pub fn served(&self) -> &Served<AnyDriver> {
+        &self.served
+    }
+
+    /// What runs the device below; the store is gone.
+    pub fn into_driver(self) -> AnyDriver {
+        self.served.into_driver()
+    }
 }
 
 /// What a waiting host does: run the device, or let its thread run.

@@ -2,12 +2,10 @@
 //! Devices against the operating system: threads, the clock, waiting, panics, huge pages.
 
 pub mod any;
-pub mod dual;
 mod far_copy;
 pub mod huge_pages;
 pub mod panics;
 pub mod pause;
 
-pub use any::{AnyDevice, AnyDriver, DeviceThread};
-pub use dual::Dual;
+pub use any::{AnyDevice, AnyDriver, DeviceThread, Dual};
 pub use huge_pages::install as use_huge_pages;

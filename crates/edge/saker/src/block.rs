@@ -4,15 +4,13 @@
 mod data;
 mod facts;
 
-use crate::device::{self, Opened, Wanted};
+use crate::device::{self, Opened, Wanted, identify_blocks};
 use crate::error::Error;
 use crate::url::{Backing, DeviceUrl};
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockQueue, KvBlockQueue};
 use saker_host::{Connection, HostError, ProtocolError};
-use saker_nvme::admin::Identify;
-use saker_nvme::csi;
-use saker_nvme::identify::{NvmNamespace, cns};
+use saker_nvme::identify::NvmNamespace;
 use saker_runtime::AnyDriver;
 use std::ops::Range;
 
@@ -47,11 +45,6 @@ pub struct Block {
     profile: String,
     /// The commands of a call that are in flight, and their parts of its bytes; kept for its memory.
     flying: Vec<(u64, Range<usize>)>,
-}
-
-/// The question for a namespace of blocks: their size and number.
-pub(crate) const fn identify_blocks(nsid: u32) -> Identify {
-    Identify { nsid, cns: cns::NAMESPACE, cntid: 0, specific_id: 0, csi: csi::NVM, uuid_index: 0 }
 }
 
 /// Options that do nothing for blocks.

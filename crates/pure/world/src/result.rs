@@ -198,19 +198,6 @@ impl RunResult {
         self.traffic = traffic;
     }
 
-    /// So many bytes have crossed the link when that interval begins. What was not asked for in between is the last interval's.
-    pub fn note_link(&mut self, interval: usize, bytes: u64) {
-        if interval >= self.link_timeline.len() {
-            self.link_timeline.resize(interval + 1, bytes);
-        }
-    }
-
-    /// All of them have been noted: from sums to what each interval had.
-    pub fn end_link(&mut self, bytes: u64) {
-        let behind: Vec<u64> = self.link_timeline.iter().skip(1).copied().chain([bytes]).collect();
-        self.link_timeline.iter_mut().zip(behind).for_each(|(bytes, next)| *bytes = next - *bytes);
-    }
-
     /// Notes that an operation completed so long after the beginning.
     pub fn count(&mut self, after: Duration, interval: Duration) {
         if interval > Duration::ZERO {

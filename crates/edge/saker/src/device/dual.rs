@@ -2,9 +2,8 @@
 //! A store over both namespaces of a device, which hosts see as a device of its own: option `hybrid`.
 
 use super::settings::settings_of;
-use super::{Opened, Wanted};
-use crate::block::identify_blocks;
-use crate::create::NamespacePlan;
+use super::{Opened, Wanted, identify_blocks};
+use crate::divide::NamespacePlan;
 use crate::error::Error;
 use crate::url::{Backing, DeviceUrl};
 use saker_device::{EngineKind, Settings};

@@ -26,7 +26,9 @@ use saker_device::{Attachment, Costs, Device, PRICED_BYTES, Packing, Settings, t
 use saker_engine::lsm::settings::{PROGRAM_PRICE, packing};
 use saker_flash::Flash;
 use saker_host::{ConnectOptions, Connection, Port};
+use saker_nvme::admin::Identify;
 use saker_nvme::csi;
+use saker_nvme::identify::cns;
 use saker_profile::{Profile, ProfileError};
 use saker_runtime::{AnyDevice, AnyDriver, DeviceThread};
 use saker_segment_store::PageBuffer;
@@ -126,6 +128,11 @@ impl Opened {
             Some(nsid) => Error::OtherNamespace { nsid, wanted, there: names },
         })
     }
+}
+
+/// The question for a namespace of blocks: their size and number.
+pub(crate) const fn identify_blocks(nsid: u32) -> Identify {
+    Identify { nsid, cns: cns::NAMESPACE, cntid: 0, specific_id: 0, csi: csi::NVM, uuid_index: 0 }
 }
 
 /// What stands for the profile of a device that is at a target, or the kernel's.

@@ -9,6 +9,7 @@
 mod ahead;
 mod charge;
 mod completions;
+mod link;
 #[cfg(test)]
 mod tests;
 mod worker;
@@ -178,26 +179,12 @@ impl<S: Measured> Driver<S> {
 
     fn finish(&mut self) -> RunResult {
         let mut result = std::mem::take(&mut self.result);
-        if !result.link_timeline.is_empty() {
-            result.end_link(self.store.link_bytes().unwrap_or_default());
-        }
+        link::end(&mut result.link_timeline, || self.store.link_bytes());
         self.store.finish(&mut self.lanes, &mut result);
         self.read.number(self.store.digest());
         self.read.number(result.elapsed.as_nanos());
         result.digest = self.read.value();
         result
-    }
-
-    /// What has crossed the link, when a new interval has begun.
-    fn look_at_link(&mut self) {
-        let interval = self.interval.as_nanos();
-        let Some(n) = self.store.now().since(self.begun).as_nanos().checked_div(interval) else { return };
-        let n = n as usize;
-        if n >= self.result.link_timeline.len()
-            && let Some(bytes) = self.store.link_bytes()
-        {
-            self.result.note_link(n, bytes);
-        }
     }
 
     /// The next thing that happens. False when the job is over, or nothing happens any more.
