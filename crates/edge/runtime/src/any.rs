@@ -287,7 +287,7 @@ impl Dual {
     /// The store goes on: whatever is due by the clock.
     pub fn advance(&mut self) {
         self.served.set_now(Instant::from_nanos(self.begun.elapsed().as_nanos() as u64));
-        saker_host::Driver::drive(&mut self.served);
+        self.served.drive();
     }
 
     /// The store as hosts see it.
