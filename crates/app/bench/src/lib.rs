@@ -117,6 +117,28 @@ fn stalls_of(kv: &mut Kv) -> Result<Stalls, HostError> {
     Ok(kv.write_control()?.unwrap_or_default().stalls)
 }
 
+/// Redirections, rollbacks and the metadata of a store over both interfaces of a device: since it was opened.
+const REDIRECTION: [&str; 8] = [
+    "redirected_writes",
+    "redirected_bytes",
+    "redirections",
+    "rollbacks",
+    "rollback_moved",
+    "device_emptied",
+    "metadata_keys_peak",
+    "metadata_bytes",
+];
+
+/// What such a store tells; of others nothing.
+fn add_redirection(point: &mut Point, kv: &mut Kv) -> Result<(), HostError> {
+    let told = kv.counters()?.unwrap_or_default();
+    for name in REDIRECTION {
+        let counted = told.iter().find(|counter| counter.name == name);
+        counted.into_iter().for_each(|counter| point.add(name, counter.value as f64));
+    }
+    Ok(())
+}
+
 fn add_numbers(point: &mut Point, run: &Stored) {
     add_metrics(point, run);
     let result = &run.result;

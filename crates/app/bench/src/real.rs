@@ -2,7 +2,7 @@
 //! A workload on the device of a URL, by this machine's clock.
 
 use crate::door::{Buffers, DoorStore, carry_out, drain};
-use crate::{BenchReport, stalls_of};
+use crate::{BenchReport, add_redirection, stalls_of};
 use hdrhistogram::Histogram;
 use saker::{CacheStats, Kv};
 use saker_host::HostError;
@@ -52,6 +52,7 @@ pub fn on_url(kv: &mut Kv, url: &str, run: &RealOptions) -> Result<BenchReport, 
         }
     }
     point.add_stalls(&stalls);
+    add_redirection(&mut point, kv)?;
     Ok(BenchReport { point, traces: Vec::new(), lines: Vec::new() })
 }
 

@@ -6,6 +6,7 @@ use saker_device::controller::{HealthCounters, NamespaceFacts};
 use saker_device::{Carrier, Device, Stats, Timed, Untimed};
 use saker_flash::FlashStats;
 use saker_host::Driver;
+use saker_hybrid::Served;
 use saker_initiator::Remote;
 use saker_linux::Passthrough;
 use saker_nvme::vendor_specific::Counter;
@@ -275,6 +276,36 @@ pub fn catch_up(device: &mut AnyDevice, clock: &impl Fn() -> Instant, lag: &Lag)
     any
 }
 
+/// A store over both interfaces of a device, against the clock, and since when that runs.
+#[derive(Debug)]
+pub struct Dual {
+    served: Served<AnyDriver>,
+    begun: std::time::Instant,
+}
+
+impl Dual {
+    /// Its time begins now.
+    pub fn new(served: Served<AnyDriver>) -> Self {
+        Self { served, begun: std::time::Instant::now() }
+    }
+
+    /// The store goes on: whatever is due by the clock.
+    pub fn advance(&mut self) {
+        self.served.set_now(Instant::from_nanos(self.begun.elapsed().as_nanos() as u64));
+        self.served.drive();
+    }
+
+    /// The store as hosts see it.
+    pub fn served(&self) -> &Served<AnyDriver> {
+        &self.served
+    }
+
+    /// What runs the device below; the store is gone.
+    pub fn into_driver(self) -> AnyDriver {
+        self.served.into_driver()
+    }
+}
+
 /// What a waiting host does: run the device, or let its thread run.
 #[derive(Debug)]
 pub enum AnyDriver {
@@ -284,6 +315,8 @@ pub enum AnyDriver {
     Thread(DeviceThread),
     /// It has several shards, each on this thread or on its own.
     Sharded(Box<Sharded<AnyDriver>>),
+    /// It is a store over both interfaces of a device.
+    Dual(Box<Dual>),
     /// It is on the network.
     Remote(Box<Remote>),
     /// It is behind the kernel's driver.
@@ -303,6 +336,7 @@ impl Driver for AnyDriver {
             }
             Self::Thread(_) => std::hint::spin_loop(),
             Self::Sharded(shards) => shards.drive(),
+            Self::Dual(dual) => dual.advance(),
             Self::Remote(remote) => remote.advance(),
             Self::Linux(namespace) => namespace.advance(),
             Self::VfioUser(relay) => relay.advance(),

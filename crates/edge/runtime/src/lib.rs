@@ -7,5 +7,5 @@ pub mod huge_pages;
 pub mod panics;
 pub mod pause;
 
-pub use any::{AnyDevice, AnyDriver, DeviceThread};
+pub use any::{AnyDevice, AnyDriver, DeviceThread, Dual};
 pub use huge_pages::install as use_huge_pages;

@@ -4,15 +4,13 @@
 mod data;
 mod facts;
 
-use crate::device::{self, Opened, Wanted};
+use crate::device::{self, Opened, Wanted, identify_blocks};
 use crate::error::Error;
 use crate::url::{Backing, DeviceUrl};
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockQueue, KvBlockQueue};
 use saker_host::{Connection, HostError, ProtocolError};
-use saker_nvme::admin::Identify;
-use saker_nvme::csi;
-use saker_nvme::identify::{NvmNamespace, cns};
+use saker_nvme::identify::NvmNamespace;
 use saker_runtime::AnyDriver;
 use std::ops::Range;
 
@@ -49,18 +47,16 @@ pub struct Block {
     flying: Vec<(u64, Range<usize>)>,
 }
 
-/// The question for a namespace of blocks: their size and number.
-pub(crate) const fn identify_blocks(nsid: u32) -> Identify {
-    Identify { nsid, cns: cns::NAMESPACE, cntid: 0, specific_id: 0, csi: csi::NVM, uuid_index: 0 }
-}
-
 /// Options that do nothing for blocks.
 ///
 /// # Errors
 /// [`Error::Setting`].
 fn refuse_for_pairs(url: &DeviceUrl) -> Result<(), Error> {
-    let for_pairs =
-        [("cache", "the read cache is for pairs"), ("transfer", "it says how values of pairs travel")];
+    let for_pairs = [
+        ("cache", "the read cache is for pairs"),
+        ("transfer", "it says how values of pairs travel"),
+        ("hybrid", "it makes one store of pairs of both namespaces"),
+    ];
     let Some((name, why)) = for_pairs.into_iter().find(|(name, _)| url.gives(name)) else { return Ok(()) };
     let what = format!("option `{name}` does nothing for blocks: {why}");
     Err(Error::Setting { what, todo: "leave it out".into() })

@@ -106,6 +106,9 @@ pub enum Error {
     /// The device behind a socket cannot be used.
     #[error(transparent)]
     VfioUser(#[from] VfioError),
+    /// The store over both namespaces does not open.
+    #[error(transparent)]
+    Hybrid(#[from] saker_hybrid::OpenError),
     /// The device is not in this process.
     #[error("a tcp, vfio-user or /dev device cannot be served again; name one with mem: or file:")]
     NotLocal,

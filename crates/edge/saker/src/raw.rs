@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The door for those who speak in queue entries: `Raw::open(url)`.
 
-use crate::block::identify_blocks;
-use crate::device::{self, Opened, Wanted};
+use crate::device::{self, Opened, Wanted, identify_blocks};
 use crate::error::Error;
 use crate::url::DeviceUrl;
 use saker_host::connect::KvQueueOptions;

@@ -12,6 +12,7 @@ mod full;
 mod groups;
 mod held_back;
 mod hostfs;
+mod hybrid;
 mod identity;
 mod image;
 mod kv_cache;

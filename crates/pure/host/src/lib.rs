@@ -24,6 +24,7 @@ pub mod client;
 pub mod connect;
 pub mod driver;
 pub mod error;
+pub mod front;
 pub mod host_kv;
 pub mod kv_queue;
 pub mod long_keys;

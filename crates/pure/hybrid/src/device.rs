@@ -45,6 +45,11 @@ impl DeviceLsm {
         Self { queue, connection, nsid, owners, unrung: 0, format: None, group_bytes_max }
     }
 
+    /// The connection of both queues.
+    pub(crate) fn connection_mut(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
     /// Commands on their way.
     pub(crate) fn in_flight(&self) -> usize {
         self.queue.in_flight()

@@ -13,6 +13,7 @@
 //! | `metadata` | which keys have copies in the device |
 //! | `store/rollback` | copies go back, and the device's tree is emptied |
 //! | `recover` | after power was cut |
+//! | [`served`] | the store as a device of its own, to which hosts connect |
 //!
 //! # What holds
 //!
@@ -32,9 +33,11 @@ pub mod options;
 pub mod planted;
 pub mod record;
 mod recover;
+pub mod served;
 pub mod store;
 
 pub use device::DeviceLsm;
 pub use options::{Detector, Objective, Options, Rollback};
 pub use recover::OpenError;
-pub use store::{Hybrid, Stats};
+pub use served::{Made, Served};
+pub use store::{Hybrid, Stats, counter_kind};

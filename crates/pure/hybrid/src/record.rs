@@ -24,6 +24,9 @@ pub const EPOCHS_MAX: u64 = (1 << (63 - EPOCH_SHIFT)) - 1;
 /// The key under which the main tree has the number of the last opening. It is no key of users.
 pub const EPOCH_KEY: [u8; Key::MAX_LEN] = *b"\0saker.hybrid.\0\0";
 
+/// What is there instead of a number while both trees are being emptied: more than any opening has.
+pub(crate) const BEING_FORMATTED: u64 = u64::MAX;
+
 /// Which write a record is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {

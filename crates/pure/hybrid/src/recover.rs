@@ -47,6 +47,21 @@ pub enum OpenError {
     Silent,
 }
 
+/// Asks a tree that nobody else asks.
+pub(crate) fn ask(main: &mut HostKv, op: Op, wait: &mut impl FnMut()) -> Result<Outcome, OpenError> {
+    let mut ended = main.submit(op, Work::Free).ok();
+    for _ in 0..TURNS_MAX {
+        if let Some(outcome) = ended {
+            return Ok(outcome);
+        }
+        main.ring();
+        wait();
+        main.background(QUANTA, Work::Free);
+        main.advance(Work::Free, &mut |_, outcome| ended = Some(outcome));
+    }
+    Err(OpenError::Silent)
+}
+
 /// Turns after which the device will not answer any more.
 const TURNS_MAX: u32 = 10_000_000;
 /// Quanta of background work for each turn: nothing else makes room in the main tree.
@@ -70,7 +85,7 @@ impl Hybrid {
         Ok(store)
     }
 
-    fn begin_epoch(&mut self, wait: &mut impl FnMut()) -> Result<(), OpenError> {
+    pub(crate) fn begin_epoch(&mut self, wait: &mut impl FnMut()) -> Result<(), OpenError> {
         let last = match self.await_main(Op::Get(EPOCH_KEY.to_vec()), wait)? {
             Ok(Answer::Value(bytes)) => {
                 bytes.try_into().map(u64::from_le_bytes).map_err(|_| OpenError::Record)?
@@ -133,18 +148,8 @@ impl Hybrid {
         Ok(())
     }
 
-    fn await_main(&mut self, op: Op, wait: &mut impl FnMut()) -> Result<Outcome, OpenError> {
-        let mut ended = self.main.submit(op, Work::Free).ok();
-        for _ in 0..TURNS_MAX {
-            if let Some(outcome) = ended {
-                return Ok(outcome);
-            }
-            self.main.ring();
-            wait();
-            self.main.background(QUANTA, Work::Free);
-            self.main.advance(Work::Free, &mut |_, outcome| ended = Some(outcome));
-        }
-        Err(OpenError::Silent)
+    pub(crate) fn await_main(&mut self, op: Op, wait: &mut impl FnMut()) -> Result<Outcome, OpenError> {
+        ask(&mut self.main, op, wait)
     }
 
     fn await_device(

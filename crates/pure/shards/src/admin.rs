@@ -3,11 +3,10 @@
 //! sizes, counters, the health log and write stalls, which add up.
 
 use crate::Sharded;
-use crate::front::QUEUE_PAIRS;
 use crate::{counters, stalls};
 use saker_host::Driver;
-use saker_link::{PairPlace, RelayPair, gather, prp_pieces, scatter};
-use saker_nvme::admin::feature::{NumberOfQueues, fid};
+use saker_link::{gather, prp_pieces, scatter};
+use saker_nvme::admin::feature::fid;
 use saker_nvme::admin::{self, AdminCommand, GetLogPage, Identify};
 use saker_nvme::identify::{KvNamespace, NvmNamespace, cns};
 use saker_nvme::log::{Smart, lid};
@@ -19,10 +18,10 @@ impl<T: Driver> Sharded<T> {
     pub(crate) fn admin(&mut self, sqe: &Sqe) {
         let (status, result) = match AdminCommand::decode(sqe) {
             Ok(AdminCommand::CreateCq(cq)) => {
-                self.front.completion_queues.push((cq.qid, cq.base, cq.entries));
+                self.front.create_completion_queue(cq.qid, cq.base, cq.entries);
                 (Status::SUCCESS, 0)
             }
-            Ok(AdminCommand::CreateSq(sq)) => (self.create_queue(sq.qid, sq.base, sq.entries), 0),
+            Ok(AdminCommand::CreateSq(sq)) => (self.front.create_queue(sq.qid, sq.base, sq.entries), 0),
             Ok(AdminCommand::DeleteSq { qid }) => (self.delete_queue(qid), 0),
             Ok(AdminCommand::DeleteCq { .. }) => (Status::SUCCESS, 0),
             Ok(AdminCommand::Identify(identify)) => (self.identify(sqe, &identify), 0),
@@ -50,9 +49,7 @@ impl<T: Driver> Sharded<T> {
             // DW0 bit 0: not aborted, which is always allowed.
             admin::opcode::ABORT => (Status::SUCCESS, 1),
             admin::opcode::SET_FEATURES if feature == fid::NUMBER_OF_QUEUES => {
-                let last = QUEUE_PAIRS - 1;
-                let granted = NumberOfQueues::default().with_submission(last).with_completion(last);
-                (Status::SUCCESS, u64::from(granted.0))
+                (Status::SUCCESS, self.front.granted())
             }
             // All shards have all command sets enabled.
             admin::opcode::SET_FEATURES if feature == fid::COMMAND_SET_PROFILE => (Status::SUCCESS, 0),
@@ -119,14 +116,14 @@ impl<T: Driver> Sharded<T> {
             if !status.is_success() {
                 return (status, result);
             }
-            match prp_pieces(sqe, bytes, &self.front.space).and_then(|p| gather(&p, &self.front.space)) {
+            match prp_pieces(sqe, bytes, self.front.space()).and_then(|p| gather(&p, self.front.space())) {
                 Ok(page) => pages.push(page),
                 Err(status) => return (status, 0),
             }
         }
         let page = merged(&pages, bytes as usize);
-        let written = prp_pieces(sqe, bytes, &self.front.space)
-            .and_then(|pieces| scatter(&pieces, &self.front.space, &page));
+        let written = prp_pieces(sqe, bytes, self.front.space())
+            .and_then(|pieces| scatter(&pieces, self.front.space(), &page));
         (written.err().unwrap_or(Status::SUCCESS), 0)
     }
 
@@ -135,14 +132,14 @@ impl<T: Driver> Sharded<T> {
     where
         D: FromBytes + IntoBytes + Immutable,
     {
-        let pieces = prp_pieces(sqe, size_of::<D>() as u32, &self.front.space)?;
+        let pieces = prp_pieces(sqe, size_of::<D>() as u32, self.front.space())?;
         let mut sum: Option<D> = None;
         for shard in &mut self.shards {
             let (status, _) = shard.admin(sqe);
             if !status.is_success() {
                 return Err(status);
             }
-            let data = gather(&pieces, &self.front.space)?;
+            let data = gather(&pieces, self.front.space())?;
             let told = D::read_from_bytes(&data).map_err(|_| Status::INTERNAL_ERROR)?;
             match &mut sum {
                 Some(sum) => add(sum, &told),
@@ -150,30 +147,11 @@ impl<T: Driver> Sharded<T> {
             }
         }
         let sum = sum.ok_or(Status::INTERNAL_ERROR)?;
-        scatter(&pieces, &self.front.space, sum.as_bytes())
-    }
-
-    fn create_queue(&mut self, qid: u16, base: u64, entries: u32) -> Status {
-        let front = &mut self.front;
-        let Some(at) = front.completion_queues.iter().position(|(cqid, ..)| *cqid == qid) else {
-            return Status::INVALID_QUEUE_ID;
-        };
-        let (_, cq_base, cq_entries) = front.completion_queues.remove(at);
-        let place = PairPlace { qid, sq: (base, entries), cq: (cq_base, cq_entries) };
-        let Ok(pair) = RelayPair::new(&front.space, &front.doorbells, place) else {
-            return Status::PRP_OFFSET_INVALID;
-        };
-        let n = usize::from(qid);
-        if front.queues.len() <= n {
-            front.queues.resize_with(n + 1, || None);
-        }
-        front.queues[n] = Some(pair);
-        Status::SUCCESS
+        scatter(&pieces, self.front.space(), sum.as_bytes())
     }
 
     fn delete_queue(&mut self, qid: u16) -> Status {
         self.settle();
-        let slot = self.front.queues.get_mut(usize::from(qid)).filter(|_| qid > 0);
-        slot.and_then(Option::take).map_or(Status::INVALID_QUEUE_ID, |_| Status::SUCCESS)
+        self.front.delete_queue(qid)
     }
 }

@@ -12,7 +12,7 @@ use saker_nvme::{Sqe, Status};
 
 impl<T: Driver> Sharded<T> {
     pub(crate) fn fetch_all(&mut self) {
-        for n in 0..self.front.queues.len() {
+        for n in 0..self.front.queues() {
             while (n == 0 || self.shards.iter().all(|shard| shard.has_room()))
                 && let Some(sqe) = self.front.fetch(n)
             {

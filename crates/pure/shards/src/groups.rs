@@ -37,7 +37,7 @@ impl<T: Driver> Sharded<T> {
                 return self.carry_out(queue, sqe, (form, bytes), results, VALUES_BYTES_MAX);
             }
             Ok(GroupCommand::BothWays { form, bytes, buffer_bytes }) => {
-                match prp_pieces(sqe, buffer_bytes, &self.front.space) {
+                match prp_pieces(sqe, buffer_bytes, self.front.space()) {
                     Err(status) => Err((status, 0)),
                     Ok(pieces) => {
                         let results = Results::Over(pieces);
@@ -54,9 +54,9 @@ impl<T: Driver> Sharded<T> {
     fn fetch_results(&mut self, sqe: &Sqe, id: &Key, room: u32) -> Result<u32, Refused> {
         let results = self.kept.get(id).ok_or((Status::KEY_DOES_NOT_EXIST, 0))?;
         let (length, fits) = (results.len() as u32, results.len().min(room as usize));
-        let pieces = prp_pieces(sqe, room, &self.front.space);
+        let pieces = prp_pieces(sqe, room, self.front.space());
         pieces
-            .and_then(|pieces| scatter(&pieces, &self.front.space, &results[..fits]))
+            .and_then(|pieces| scatter(&pieces, self.front.space(), &results[..fits]))
             .map_err(|status| (status, 0))?;
         if length <= room {
             self.kept.take(id);
@@ -68,7 +68,7 @@ impl<T: Driver> Sharded<T> {
         // A list of pages describes the whole buffer.
         let pieces = match &results {
             Results::Over(pieces) => Ok(beginning(pieces, group.1)),
-            _ => prp_pieces(sqe, group.1, &self.front.space),
+            _ => prp_pieces(sqe, group.1, self.front.space()),
         };
         match self.split(pieces, group) {
             Err((status, at)) => self.front.complete(queue, sqe, status, u64::from(at)),
@@ -113,7 +113,7 @@ impl<T: Driver> Sharded<T> {
             return Err((Status::INVALID_FIELD, 0));
         }
         let payload =
-            pieces.and_then(|pieces| gather(&pieces, &self.front.space)).map_err(|status| (status, 0))?;
+            pieces.and_then(|pieces| gather(&pieces, self.front.space())).map_err(|status| (status, 0))?;
         let mut entries = Vec::new();
         parse(form, &payload, |e| entries.push(e)).map_err(|malformed| (malformed.status(), malformed.at))?;
         let mut seen: BTreeMap<&[u8], bool> = BTreeMap::new();
@@ -153,7 +153,7 @@ impl<T: Driver> Sharded<T> {
                 length
             }
             Results::Over(pieces) => {
-                status = scatter(&pieces, &self.front.space, &bytes).err().unwrap_or(status);
+                status = scatter(&pieces, self.front.space(), &bytes).err().unwrap_or(status);
                 bytes.len() as u32
             }
         };

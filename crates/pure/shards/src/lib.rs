@@ -11,7 +11,6 @@ mod admin;
 mod counters;
 mod dispatch;
 mod flight;
-mod front;
 mod groups;
 mod kept;
 mod list;
@@ -23,8 +22,8 @@ mod transactions;
 pub use shard::Shard;
 
 use flight::Flights;
-use front::Front;
 use kept::Kept;
+use saker_host::front::{Asked, Front};
 use saker_host::{Driver, Port};
 use saker_link::DmaSpace;
 use std::sync::Arc;
@@ -90,7 +89,15 @@ impl<T: Driver> Sharded<T> {
 
 impl<T: Driver> Driver for Sharded<T> {
     fn drive(&mut self) {
-        self.follow_registers();
+        match self.front.asked() {
+            Asked::Nothing => {}
+            Asked::On => self.front.turn_on(),
+            Asked::ShutDown => self.front.shut_down(),
+            Asked::Off => {
+                self.settle();
+                self.front.turn_off();
+            }
+        }
         self.fetch_all();
         self.advance_shards();
     }

@@ -31,7 +31,7 @@ impl<T: Driver> Sharded<T> {
         if bytes > LIST_BYTES_MAX {
             return Err(Status::INVALID_FIELD);
         }
-        let pieces = prp_pieces(sqe, bytes, &self.front.space)?;
+        let pieces = prp_pieces(sqe, bytes, self.front.space())?;
         let shard = from.map_or(0, |key| shard_of(key.as_bytes(), self.shards.len()));
         Ok(ListFlight { pieces, from, bytes, shard, keys: Vec::new() })
     }
@@ -80,6 +80,6 @@ impl<T: Driver> Sharded<T> {
         let mut writer = ListWriter::new(&mut page).map_err(|_| Status::INVALID_FIELD)?;
         let _ = list.keys.iter().try_for_each(|key| writer.push(key));
         let bytes = writer.bytes();
-        scatter(&list.pieces, &self.front.space, &page[..bytes])
+        scatter(&list.pieces, self.front.space(), &page[..bytes])
     }
 }

@@ -59,8 +59,8 @@ impl<T: Driver> Sharded<T> {
         if bytes > self.group_bytes_max {
             return Err((Status::INVALID_FIELD, 0));
         }
-        let pieces = prp_pieces(sqe, data, &self.front.space);
-        let payload = pieces.and_then(|pieces| gather(&pieces, &self.front.space)).map_err(|s| (s, 0))?;
+        let pieces = prp_pieces(sqe, data, self.front.space());
+        let payload = pieces.and_then(|pieces| gather(&pieces, self.front.space())).map_err(|s| (s, 0))?;
         let payload = payload.get(..bytes as usize).unwrap_or_default();
         let (mut shards, mut range) = (Vec::new(), None);
         parse_transaction(form, payload, |e| {

@@ -15,6 +15,11 @@ pub(crate) trait Measured: KvStore {
     /// What was counted since the job began.
     fn finish(&mut self, lanes: &mut [Self::Lane], result: &mut RunResult);
 
+    /// Bytes that have crossed the link since the device was made, by the rule `protocol`; `None`: it is not asked in between.
+    fn link_bytes(&mut self) -> Option<u64> {
+        None
+    }
+
     /// The device's digest of what can be observed of it.
     fn digest(&self) -> u64;
 }

@@ -117,6 +117,8 @@ pub struct RunResult {
     pub stalls: Stalls,
     /// Operations completed in each interval of [`saker_assembly::Build::interval`](saker_assembly::Build::interval).
     pub timeline: Vec<u64>,
+    /// Bytes that crossed the link in each of them, by the rule `protocol` (HostKV, the hybrid).
+    pub link_timeline: Vec<u64>,
 }
 
 impl RunResult {
@@ -148,6 +150,7 @@ impl RunResult {
             reads: ReadPath::default(),
             stalls: Stalls::default(),
             timeline: Vec::new(),
+            link_timeline: Vec::new(),
         }
     }
 

@@ -6,6 +6,7 @@ use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_engine::Settings;
 use saker_host::TransferOptions;
+use saker_host::host_kv::HOST_PAGE_BYTES;
 use saker_profile::Profile;
 use saker_sim::{Activity, Busy, CoreBusy, Duration};
 use saker_world::{Job, Op, RunResult, StoreKind, run_virtual};
@@ -71,6 +72,40 @@ fn more_cores_make_a_fill_that_waits_for_compactions_shorter() {
     assert!(10 * times[1] < 9 * times[0], "two cores: {times:?}");
     assert!(10 * times[2] < 9 * times[1], "four cores: {times:?}");
     assert!(times[3] <= times[2], "eight cores: {times:?}");
+}
+
+/// A fill with usual prices that waits for compactions, which read so many bytes ahead.
+fn fill_ahead(bytes: u64, threads: u64) -> RunResult {
+    let profile = Profile::builtin("saker-mid").expect("built in");
+    let mut build = Build::block(&profile, 256 << 20, 7).expect("large enough").with_engine(EngineKind::LSM);
+    build.ask(&Settings::told(&MERGING));
+    build.ask(&Settings::told(&[("compaction_readahead_size", bytes), ("compaction_threads", threads)]));
+    let [puts, gets] = fill(&build);
+    assert_eq!((puts.errors, gets.errors), (0, 0), "{bytes} bytes ahead");
+    puts
+}
+
+#[test]
+fn compactions_that_read_ahead_wait_less_and_read_no_page_twice() {
+    for threads in [1, 3] {
+        let [plain, ahead] = [0, 64 << 10].map(|bytes| fill_ahead(bytes, threads));
+        let read = |run: &RunResult| {
+            let bytes =
+                run.counters.iter().find(|(name, _)| *name == "compact_read_bytes").map_or(0, |(_, n)| *n);
+            (run.reads.commands, bytes / u64::from(HOST_PAGE_BYTES))
+        };
+        println!(
+            "{threads}: {:?} {:?}, ahead {:?} {:?}",
+            plain.elapsed,
+            read(&plain),
+            ahead.elapsed,
+            read(&ahead)
+        );
+        assert!(10 * ahead.elapsed.as_nanos() < 8 * plain.elapsed.as_nanos(), "{threads} threads");
+        // With several threads some have not ended, and their pages do not count yet.
+        let (commands, pages) = if threads == 1 { read(&ahead) } else { continue };
+        assert!(commands > 0 && commands <= pages + pages / 10, "{commands} reads of {pages} pages");
+    }
 }
 
 #[test]

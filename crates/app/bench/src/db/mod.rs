@@ -11,7 +11,7 @@ mod pace;
 mod replay;
 mod runner;
 
-use crate::{BenchReport, stalls_of};
+use crate::{BenchReport, add_redirection, stalls_of};
 use jobs::{Job, Picks};
 use saker::Kv;
 use saker_lab::error::LabError;
@@ -162,6 +162,7 @@ pub fn db_on_url(kv: Kv, url: &str, options: &DbOptions) -> Result<(Kv, BenchRep
     ]);
     measured.add_to(&mut point, options);
     point.add_stalls(&stalls);
+    add_redirection(&mut point, &mut kv)?;
     Ok((kv, BenchReport { point, traces: Vec::new(), lines: Vec::new() }))
 }
 

@@ -25,6 +25,7 @@ Examples:
   saker create disk.img --size 100GB --profile saker-mid --engine hash_store
   saker create disk.img --size 1GiB --namespace kv:512MiB --namespace block:256MiB,4096
   saker create disk.img --size 1GiB --engine lsm --packing backfill
+  saker create disk.img --size 2GiB --hybrid; saker put --device 'file:disk.img?hybrid' key value
   saker put --device 'file:disk.img?nsid=1' key value
   saker block read --device 'file:disk.img?nsid=2' 0 1";
 
@@ -67,6 +68,9 @@ pub struct CreateArgs {
     /// The seed of serial number and key order [default: a serial number of its own, key order of seed 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Both namespaces of a store over blocks and pairs (?hybrid), which has a quarter of the flash for pairs
+    #[arg(long, conflicts_with_all = ["namespaces", "engine", "settings", "packing"], requires = "size")]
+    pub hybrid: bool,
     /// Replace a file of that name
     #[arg(long)]
     pub force: bool,

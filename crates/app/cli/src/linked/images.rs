@@ -22,7 +22,8 @@ use crate::size;
 /// # Errors
 /// `Usage` for a size or a name that makes no sense, `File` or `Failed` otherwise.
 pub fn create(args: &CreateArgs) -> Result<CreateReport, CliError> {
-    let engine = EngineKind::named(&args.engine).ok_or_else(|| {
+    let name = if args.hybrid { EngineKind::LSM.name() } else { &args.engine };
+    let engine = EngineKind::named(name).ok_or_else(|| {
         let there = format!("the engines there are: {}", EngineKind::names());
         CliError::usage(format!("there is no engine `{}`", args.engine), there)
     })?;
@@ -89,6 +90,9 @@ fn plan(args: &CreateArgs, engine: EngineKind, settings: Settings) -> Result<Ima
     // Whoever gives a seed wants the same image again; others want one that hosts tell from all others.
     let uuid = if args.seed.is_some() { None } else { Some(new_uuid()?) };
     let (seed, profile) = (args.key_seed(), args.profile.clone());
+    if let (true, Some(bytes)) = (args.hybrid, args.size) {
+        return Ok(ImagePlan { uuid, ..ImagePlan::hybrid(bytes, &profile, seed) });
+    }
     Ok(ImagePlan { bytes: args.size, profile, seed, uuid, engine, settings, namespaces })
 }
 

@@ -38,7 +38,7 @@ macro_rules! entry {
 }
 
 /// All of them, in the order in which they are listed.
-pub static ALL: [Entry; 47] = [
+pub static ALL: [Entry; 49] = [
     entry!("saker-motiv", saker_motiv::run),
     entry!("saker-write-batch", saker_write::run_batch),
     entry!("saker-write-io", saker_write::run_io),
@@ -71,6 +71,8 @@ pub static ALL: [Entry; 47] = [
     entry!("kvaccel-slowdown", kvaccel::timelines::slowdown),
     entry!("kvaccel-stall-avoid", kvaccel::timelines::stall_avoid),
     entry!("kvaccel-throughput", kvaccel::throughput::run),
+    entry!("kvaccel-pcie-idle", kvaccel::link::idle),
+    entry!("kvaccel-pcie-use", kvaccel::link::usage),
     entry!("kvaccel-rollback", kvaccel::rollback::run),
     entry!("kvaccel-range", kvaccel::range::run),
     entry!("plus-memory", plus::arithmetic::memory),

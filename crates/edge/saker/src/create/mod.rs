@@ -4,6 +4,7 @@
 pub use crate::device::identity::new_uuid;
 pub use crate::divide::NamespacePlan;
 
+use crate::device::dual;
 use crate::device::records::{records, seeded_uuid};
 use crate::device::refuse_idle;
 use crate::divide::divide;
@@ -108,6 +109,27 @@ impl ImagePlan {
             settings: Settings::NONE,
             namespaces,
         }
+    }
+
+    /// A namespace of pairs on a quarter of the flash, and one of blocks on the rest: for a store over both (option `hybrid` of
+    /// [URLs](crate::url)).
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// saker::ImagePlan::hybrid(24 << 20, "tiny", 1).create(&path)?;
+    /// let mut kv = saker::Kv::open(&format!("file:{}?hybrid", path.display()))?;
+    /// kv.put(b"key", b"value")?;
+    /// assert_eq!(kv.get(b"key")?, Some(b"value".to_vec()));
+    /// kv.close()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn hybrid(bytes: u64, profile: &str, seed: u64) -> Self {
+        // Making the image says what is wrong with the profile's name.
+        let known = profile_for_image(profile).ok();
+        let namespaces = dual::plans(bytes, known.as_ref());
+        let (engine, settings) = (EngineKind::LSM, dual::settings_of_pairs());
+        Self { engine, settings, namespaces, ..Self::kv(bytes, profile, seed) }
     }
 
     /// Makes the image.

@@ -3,6 +3,7 @@
 
 pub(crate) mod attach;
 pub(crate) mod damaged;
+pub(crate) mod dual;
 pub(crate) mod identity;
 mod linux;
 pub(crate) mod records;
@@ -25,7 +26,9 @@ use saker_device::{Attachment, Costs, Device, PRICED_BYTES, Packing, Settings, t
 use saker_engine::lsm::settings::{PROGRAM_PRICE, packing};
 use saker_flash::Flash;
 use saker_host::{ConnectOptions, Connection, Port};
+use saker_nvme::admin::Identify;
 use saker_nvme::csi;
+use saker_nvme::identify::cns;
 use saker_profile::{Profile, ProfileError};
 use saker_runtime::{AnyDevice, AnyDriver, DeviceThread};
 use saker_segment_store::PageBuffer;
@@ -72,6 +75,15 @@ impl Opened {
 
     /// The same for several queue pairs. `url.depth` is of all of them together.
     pub fn open_for(url: &DeviceUrl, io_queues: u16) -> Result<Self, Error> {
+        let Some(rollback) = url.hybrid else { return Self::open_plain(url, io_queues) };
+        let (mut driver, port, profile) = dual::open(url, rollback)?;
+        let options = ConnectOptions { io_queues, ..ConnectOptions::default() };
+        let connection = Connection::connect(port, &mut driver, options)?;
+        Ok(Self { connection, driver, profile })
+    }
+
+    /// The device itself, whatever is made of its namespaces.
+    fn open_plain(url: &DeviceUrl, io_queues: u16) -> Result<Self, Error> {
         let (mut driver, port, profile) = match &url.place {
             Backing::Tcp(place) => {
                 let (driver, port) = tcp::open(place, url.depth)?;
@@ -118,6 +130,11 @@ impl Opened {
     }
 }
 
+/// The question for a namespace of blocks: their size and number.
+pub(crate) const fn identify_blocks(nsid: u32) -> Identify {
+    Identify { nsid, cns: cns::NAMESPACE, cntid: 0, specific_id: 0, csi: csi::NVM, uuid_index: 0 }
+}
+
 /// What stands for the profile of a device that is at a target, or the kernel's.
 const REMOTE_PROFILE: &str = "remote";
 
@@ -139,6 +156,7 @@ pub(crate) fn close(driver: AnyDriver) -> Result<(), Error> {
     match driver {
         AnyDriver::Inline(device) => close_device(device),
         AnyDriver::Thread(thread) => close_device(thread.stop()),
+        AnyDriver::Dual(dual) => close(dual.into_driver()),
         AnyDriver::Sharded(shards) => shards.into_turns().into_iter().try_for_each(close),
         // The target looks after its image, the kernel after its device.
         AnyDriver::Remote(_) | AnyDriver::Linux(_) | AnyDriver::VfioUser(_) | AnyDriver::Gone => Ok(()),
@@ -235,8 +253,16 @@ fn built(url: &DeviceUrl, at: &dyn Fn(u16) -> Attachment) -> Result<(AnyDevice, 
     match &url.place {
         Backing::Memory { bytes, profile, seed, engine, blocks, .. } => {
             let profile = profile_named(profile)?;
-            let build = in_memory(&profile, *bytes, *seed, *blocks)?.with_engine(*engine);
-            let settings = settings_of(url, &[*engine])?;
+            let build = match url.hybrid {
+                Some(_) => dual_in_memory(&profile, *bytes, *seed)?,
+                None => in_memory(&profile, *bytes, *seed, *blocks)?,
+            };
+            let build = build.with_engine(*engine);
+            let settings = match url.hybrid {
+                // What the URL asks for is the main tree's.
+                Some(_) => vec![dual::settings_of_pairs()],
+                None => settings_of(url, &[*engine])?,
+            };
             settings.iter().try_for_each(|asked| refuse_idle(*engine, asked, asked))?;
             let mut build = build.asked(&settings)?;
             build.faults = url.faults;
@@ -265,6 +291,12 @@ fn in_memory(profile: &Profile, bytes: u64, seed: u64, blocks: u64) -> Result<Bu
     let plans =
         [NamespacePlan::Kv { flash_bytes: None }, NamespacePlan::Block { bytes: Some(blocks), block_bytes }];
     let (shape, namespaces) = divide(profile, bytes, seed, &plans)?;
+    Ok(Build::with(profile, shape, namespaces, seed))
+}
+
+/// The namespaces of a store over both.
+fn dual_in_memory(profile: &Profile, bytes: u64, seed: u64) -> Result<Build, Error> {
+    let (shape, namespaces) = divide(profile, bytes, seed, &dual::plans(bytes, Some(profile)))?;
     Ok(Build::with(profile, shape, namespaces, seed))
 }
 

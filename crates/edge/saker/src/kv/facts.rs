@@ -51,6 +51,9 @@ impl Kv {
     /// # Errors
     /// [`HostError`].
     pub fn write_control(&mut self) -> Result<Option<WriteControl>, HostError> {
+        if let AnyDriver::Dual(dual) = self.store.native().driver_mut() {
+            return Ok(Some(dual.served().write_control()));
+        }
         self.connection.write_control(self.store.native().driver_mut(), self.nsid)
     }
 
@@ -73,7 +76,12 @@ impl Kv {
     /// # Errors
     /// [`HostError`].
     pub fn counters(&mut self) -> Result<Option<Vec<Counter>>, HostError> {
-        self.connection.counters(self.store.native().driver_mut())
+        let told = self.connection.counters(self.store.native().driver_mut())?;
+        let AnyDriver::Dual(dual) = self.store.native().driver_mut() else { return Ok(told) };
+        let (store, nsid) = (dual.served().store(), dual.served().blocks());
+        let own = store.counters().into_iter();
+        let own = own.map(|(name, value)| Counter::new(name, saker_hybrid::counter_kind(name), nsid, value));
+        Ok(told.map(|told| told.into_iter().chain(own).collect()))
     }
 
     /// Counters of the read cache.

@@ -17,6 +17,34 @@ pub(super) fn without_effect(
     if matches!(url.place, Backing::Memory { shards: 2.., blocks: 1.., .. }) {
         return Some(("blocks with shards", "leave one of them out: shards have pairs only"));
     }
+    if url.hybrid.is_some() {
+        let alone = [
+            ("engine", "hybrid with engine", "leave engine out: both trees are lsm"),
+            ("nsid", "hybrid with nsid", "leave nsid out: the store has both namespaces"),
+            ("blocks", "hybrid with blocks", "leave blocks out: the store has blocks of its own"),
+            ("shards", "hybrid with shards", "leave one of them out"),
+            (
+                "readonly",
+                "hybrid with readonly",
+                "leave one of them out: opening the store writes its number",
+            ),
+            ("salvage", "hybrid with salvage", "open the namespaces one by one, with nsid"),
+            (
+                "prefault",
+                "hybrid with prefault",
+                "leave prefault out: it lays out the index of one namespace",
+            ),
+        ];
+        if let Some((_, what, todo)) = alone.into_iter().find(|(name, ..)| names.contains(name)) {
+            return Some((what, todo));
+        }
+        if matches!(url.place, Backing::Linux(_)) {
+            return Some((
+                "hybrid behind the kernel's driver",
+                "open the device by vfio-user: or tcp:, with both namespaces",
+            ));
+        }
+    }
     if names.contains("ctrl_secret_file") && !names.contains("secret_file") {
         return Some((
             "ctrl_secret_file alone",

@@ -54,6 +54,7 @@ pub use vfio::VfioPlace;
 use saker_device::{EngineKind, Settings, Typed};
 use saker_flash::FaultPlan;
 use saker_host::{CacheOptions, CachePolicy};
+use saker_hybrid::Rollback;
 use saker_profile::Profile;
 use saker_sim::Chance;
 use std::collections::BTreeSet;
@@ -127,6 +128,9 @@ impl DeviceUrl {
         if parsed.timing == Timing::Real {
             parsed.threads = 1;
         }
+        if let (Some(_), Backing::Memory { engine, .. }) = (parsed.hybrid, &mut parsed.place) {
+            *engine = EngineKind::LSM;
+        }
         if let Backing::Memory { engine, .. } = parsed.place {
             parsed.settings_for(&[engine]).map_err(|(what, todo)| bad(what, &todo))?;
         }
@@ -154,6 +158,7 @@ impl DeviceUrl {
             profile: None,
             readonly: false,
             salvage: None,
+            hybrid: None,
             given: BTreeSet::new(),
         }
     }
@@ -184,6 +189,7 @@ impl DeviceUrl {
                 self.nsid = Some(nsid.ok_or("write its number, from 1")?);
             }
             ("cache" | "cache_policy" | "cache_value_max", _) => self.set_cache(name, value)?,
+            ("hybrid", _) => self.hybrid = Some(rollback(value)?),
             (name, place @ (Backing::Tcp(_) | Backing::Linux(_) | Backing::VfioUser(_)))
                 if !names::of(place).any(|known| known == name) =>
             {
@@ -328,6 +334,13 @@ fn parse_chance(text: &str) -> Option<Chance> {
     let (times, one_in) = text.split_once('/')?;
     let chance = Chance { times: times.parse().ok()?, one_in: one_in.parse().ok()? };
     (chance.one_in > 0 && chance.times <= chance.one_in).then_some(chance)
+}
+
+/// When copies go back: as soon as there is room unless the URL says otherwise.
+fn rollback(value: &str) -> Result<Rollback, &'static str> {
+    let named = Rollback::ALL.into_iter().find(|rollback| rollback.name() == value);
+    let usual = value.is_empty().then_some(Rollback::Eager);
+    named.or(usual).ok_or("write hybrid, or hybrid=eager, hybrid=lazy or hybrid=adaptive")
 }
 
 /// An option that takes no value.

@@ -5,7 +5,7 @@ use super::Backing;
 use saker_device::EngineKind;
 
 /// This host's own, whatever the device.
-const ALL: [&str; 5] = ["depth", "nsid", "cache", "cache_policy", "cache_value_max"];
+const ALL: [&str; 6] = ["depth", "nsid", "cache", "cache_policy", "cache_value_max", "hybrid"];
 /// Of devices in this process.
 const LOCAL: [&str; 12] = [
     "profile",

@@ -5,6 +5,7 @@ use super::{LinuxPlace, TcpPlace, VfioPlace};
 use saker_device::{EngineKind, Typed};
 use saker_flash::FaultPlan;
 use saker_host::{CacheOptions, TransferOptions};
+use saker_hybrid::Rollback;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -136,6 +137,8 @@ pub struct DeviceUrl {
     pub readonly: bool,
     /// A damaged image is opened as far as that goes.
     pub salvage: Option<Salvage>,
+    /// A store over a namespace of blocks and one of pairs, and when copies go back from the one to the other; `None`: one namespace.
+    pub hybrid: Option<Rollback>,
     /// The names of the options that the URL has.
     pub given: BTreeSet<String>,
 }

@@ -89,7 +89,7 @@ fn an_unknown_option_names_the_nearest() {
         ("mem:?=red", "write one of depth, nsid, cache"),
         (
             "tcp://h:1/x?colour=red",
-            "write one of depth, nsid, cache, cache_policy, cache_value_max, digest, hostnqn",
+            "write one of depth, nsid, cache, cache_policy, cache_value_max, hybrid, digest, hostnqn",
         ),
         ("mem:?digest=both", "digest is for tcp: devices"),
         ("mem:?io=uring", "io is for /dev devices"),

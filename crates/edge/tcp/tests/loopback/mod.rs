@@ -14,6 +14,7 @@ mod format;
 mod groups;
 mod held_back;
 mod hermitage;
+mod hybrid;
 mod identities;
 mod iterators;
 mod leaving;

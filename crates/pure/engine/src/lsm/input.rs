@@ -88,6 +88,14 @@ impl Input {
         }
     }
 
+    /// The table and the block that it decodes next, now or later.
+    pub fn next(&self) -> Option<(&Arc<Table>, usize)> {
+        match &self.from {
+            From::Tables { tables, next } => Some((tables.last()?, *next)),
+            From::Memtable(_) => None,
+        }
+    }
+
     /// The block it wants, decoded, and the bytes with its values.
     pub fn opened(&mut self, block: Vec<Entry>, values: (Vec<u8>, u32)) {
         let From::Tables { tables, next } = &mut self.from else { return };

@@ -126,14 +126,19 @@ impl LsmStore {
 
     /// The pages of a block of a table.
     pub(super) fn pages_of_block<'t>(&self, table: &'t Table, n: usize) -> &'t [PageAddr] {
-        let (first, last) = match self.span_of_block(table, n) {
+        let (first, last) = self.place_of_block(table, n);
+        table.pages.get(first..=last).unwrap_or_default()
+    }
+
+    /// The first and the last of a table's pages that have something of a block.
+    pub(super) fn place_of_block(&self, table: &Table, n: usize) -> (usize, usize) {
+        match self.span_of_block(table, n) {
             Some((start, end)) => {
                 let page_bytes = self.log.geometry().page_bytes;
                 ((start / page_bytes) as usize, (end.saturating_sub(1) / page_bytes) as usize)
             }
             None => (n / self.blocks_per_page(), n / self.blocks_per_page()),
-        };
-        table.pages.get(first..=last).unwrap_or_default()
+        }
     }
 
     /// Where a packed block begins and the next one does.

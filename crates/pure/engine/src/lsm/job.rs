@@ -26,7 +26,7 @@ const QUANTUM_ENTRIES: u32 = 512;
 #[derive(Clone, Debug)]
 pub struct Job {
     /// The newest first.
-    inputs: Vec<Input>,
+    pub(super) inputs: Vec<Input>,
     /// Tables that go when it is done; none of a flush.
     replaces: Vec<u64>,
     /// The level of the upper ones among them, and the level that the new ones go to: the same if they are only written
@@ -254,7 +254,11 @@ impl LsmStore {
             w.work(Unit::CopyByte, values.0.len() as u64);
             input.opened(decoded, values);
         }
-        if reads.is_empty() { Step::Done(Ok(())) } else { Step::Need(reads) }
+        match reads.is_empty() {
+            true => Step::Done(Ok(())),
+            false if self.ahead_pages() > 0 => Step::Need(self.reads_ahead(job)),
+            false => Step::Need(reads),
+        }
     }
 
     /// The bytes of a block that has values, and where in the table they begin: a merge goes on when its page is gone.

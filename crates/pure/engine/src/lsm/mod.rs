@@ -3,6 +3,7 @@
 //! sections 2.1 and 3.4) starts from. The value log and the memtable are [`crate::ordered`]'s; sorted tables in levels are here. Values
 //! shorter than `min_blob_size` are in memtables and tables, as RocksDB has them.
 
+mod ahead;
 mod back;
 mod background;
 mod block_index;

@@ -23,6 +23,8 @@ pub struct LsmConfig {
     pub max_write_buffer_number: u32,
     /// Compactions that go on at once, each with a core of its own (RocksDB: max_background_compactions).
     pub compaction_threads: u32,
+    /// Bytes that compactions read at once of each of their tables; 0: the pages of a block.
+    pub compaction_readahead_size: u64,
     /// Tables in level 0 that start a compaction.
     pub level0_file_num_compaction_trigger: u32,
     /// Tables in level 0 from which on writes are slowed down.
@@ -73,6 +75,7 @@ impl LsmConfig {
             write_buffer_size,
             max_write_buffer_number: 2,
             compaction_threads: 1,
+            compaction_readahead_size: 0,
             level0_file_num_compaction_trigger: 4,
             level0_slowdown_writes_trigger: 20,
             level0_stop_writes_trigger: 36,

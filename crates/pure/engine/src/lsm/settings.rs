@@ -80,10 +80,16 @@ const fn live(name: &'static str, range: (u64, u64), default: &'static str, help
 }
 
 /// All of them.
-pub static SETTINGS: [Setting; 19] = [
+pub static SETTINGS: [Setting; 20] = [
     number("write_buffer_size", (1 << 10, 1 << 32), "S/64, 16KiB to 64MiB", "bytes that fill a memtable"),
     number("max_write_buffer_number", (2, 64), "2", "memtables, with the one that is written"),
     number("compaction_threads", (1, 64), "1", "compactions at once"),
+    number(
+        "compaction_readahead_size",
+        (0, 1 << 30),
+        "0",
+        "bytes that a compaction reads at once of each of its tables; 0: a block's pages",
+    ),
     live("level0_file_num_compaction_trigger", (1, U32), "4", "tables in level 0 that start a compaction"),
     live("level0_slowdown_writes_trigger", (1, U32), "20", "tables in level 0 that slow writes down"),
     live("level0_stop_writes_trigger", (1, U32), "36", "tables in level 0 that stop writes"),
@@ -174,6 +180,7 @@ pub fn told(c: &LsmConfig, page_bytes: u32) -> Settings {
         ("write_buffer_size", c.write_buffer_size),
         ("max_write_buffer_number", c.max_write_buffer_number.into()),
         ("compaction_threads", c.compaction_threads.into()),
+        ("compaction_readahead_size", c.compaction_readahead_size),
         ("level0_file_num_compaction_trigger", c.level0_file_num_compaction_trigger.into()),
         ("level0_slowdown_writes_trigger", c.level0_slowdown_writes_trigger.into()),
         ("level0_stop_writes_trigger", c.level0_stop_writes_trigger.into()),
@@ -247,6 +254,7 @@ pub fn apply(settings: &Settings, mut config: LsmConfig, geometry: &Geometry) ->
             "write_buffer_size" => c.write_buffer_size = n,
             "max_write_buffer_number" => c.max_write_buffer_number = n as u32,
             "compaction_threads" => c.compaction_threads = n as u32,
+            "compaction_readahead_size" => c.compaction_readahead_size = n,
             "level0_file_num_compaction_trigger" => c.level0_file_num_compaction_trigger = n as u32,
             "level0_slowdown_writes_trigger" => c.level0_slowdown_writes_trigger = n as u32,
             "level0_stop_writes_trigger" => c.level0_stop_writes_trigger = n as u32,

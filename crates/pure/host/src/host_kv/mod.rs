@@ -25,7 +25,7 @@ mod work;
 pub use blocks::{BlockDone, BlockQueue};
 pub use op::{Answer, Batch, Begun, Op, Outcome, Ticket};
 pub use queue_pair::KvBlockQueue;
-pub use segments::{BlockCacheStats, BlockSegments, HOST_PAGE_BYTES, SegmentStats, Whose};
+pub use segments::{BlockCacheStats, BlockSegments, HOST_PAGE_BYTES, SegmentStats, Whose, extent_bytes};
 pub use settings::SettingRefused;
 pub use work::Work;
 
@@ -128,6 +128,11 @@ impl HostKv {
     /// The queue below, for its counters.
     pub fn queue(&self) -> &dyn BlockQueue {
         self.medium.queue()
+    }
+
+    /// Whether no block command is on its way.
+    pub fn is_still(&self) -> bool {
+        self.medium.is_still()
     }
 
     /// Rings the doorbell if anything was submitted.

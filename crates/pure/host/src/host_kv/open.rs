@@ -80,6 +80,26 @@ impl HostKv {
         Self::with_engine(store, medium).asked_for(kind, config)
     }
 
+    /// Its namespace was emptied, and nothing is on its way ([`is_still`](Self::is_still)): it is a new store, with one worker. Who keeps time
+    /// goes on doing so.
+    ///
+    /// # Panics
+    /// When block commands are on their way.
+    pub fn begin_again(&mut self, kind: EngineKind, config: &EngineConfig) {
+        self.medium.begin_again();
+        let landing = config.clone().landing_in(&self.medium, OWNERS);
+        self.store = AnyEngine::new(kind.over_blocks(), &landing, &self.medium);
+        self.asked.settings = config.settings.clone();
+        self.snapshots = Taken::default();
+        self.workers = Workers::new(1);
+        if let Some(cache) = &self.cache {
+            cache.clear();
+        }
+        if self.turns.keeps_time() {
+            self.store.let_pass(0);
+        }
+    }
+
     fn asked_for(self, kind: EngineKind, config: &EngineConfig) -> Self {
         // Another engine may stand in for what was asked for.
         let kind = self.asked.kind.or(Some(kind));

@@ -41,6 +41,21 @@ const OOB_BYTES: u32 = 64;
 /// Slots of the write buffer (16 MiB).
 const SLOTS: u16 = 1024;
 
+/// Bytes of an extent, where a namespace has room for so many.
+const EXTENT_BYTES: u64 = 8 << 20;
+const EXTENTS_MIN: u64 = 24;
+/// No extent is shorter: a device that is smaller still has fewer.
+const EXTENT_BYTES_MIN: u64 = 128 << 10;
+
+/// Bytes of an extent of a namespace with so many bytes: what is collected, and a log needs some of them at once.
+pub fn extent_bytes(namespace_bytes: u64) -> u64 {
+    let mut bytes = EXTENT_BYTES;
+    while bytes > EXTENT_BYTES_MIN && namespace_bytes / bytes < EXTENTS_MIN {
+        bytes /= 2;
+    }
+    bytes
+}
+
 /// Counters of the block commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SegmentStats {
@@ -170,6 +185,28 @@ impl BlockSegments {
     /// Takes a namespace that is known to be empty, such as a new one.
     pub fn take_empty(&mut self) {
         self.free = (0..self.geometry.segments).map(SegmentId).collect();
+    }
+
+    /// Its namespace was emptied, and nothing is on its way: nothing is left of what it had.
+    pub(super) fn begin_again(&mut self) {
+        assert!(self.is_still(), "commands are on their way");
+        let Geometry { page_bytes, .. } = self.geometry;
+        self.page_buffer = PageBuffer::heap(SLOTS, page_bytes, OOB_BYTES);
+        self.pages.keep_only(&[]);
+        self.cache.forget(PageAddr(0)..=PageAddr(u64::MAX));
+        self.written.fill(0);
+        self.found.clear();
+        self.torn.clear();
+        self.looked.borrow_mut().clear();
+        self.outstanding.clear();
+        self.completions.clear();
+        self.erases = Erases::default();
+        self.take_empty();
+    }
+
+    /// Whether no command is on its way, nor waits to be sent.
+    pub fn is_still(&self) -> bool {
+        self.on_way.is_empty() && self.backlog.is_empty()
     }
 
     fn note_written(&mut self, segment: SegmentId, pages: u32) {

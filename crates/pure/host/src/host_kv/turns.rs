@@ -30,6 +30,11 @@ pub(super) struct Turns {
 }
 
 impl Turns {
+    /// Whether somebody has told the time.
+    pub fn keeps_time(&self) -> bool {
+        self.now.is_some()
+    }
+
     /// All that are parked are tried now.
     pub fn begin_round(&mut self) {
         self.has_released = false;

@@ -47,6 +47,15 @@ impl Hybrid {
             && self.tombs.is_empty()
     }
 
+    /// Whether nothing is on its way in either tree.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.flights.is_empty()
+            && self.returning.is_resting()
+            && self.returning.to_close.is_empty()
+            && self.ended.is_empty()
+            && self.device.in_flight() == 0
+    }
+
     /// What contradicts itself in memory.
     ///
     /// # Errors

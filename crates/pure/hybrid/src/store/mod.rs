@@ -13,7 +13,7 @@ mod stats;
 mod views;
 mod write;
 
-pub use stats::Stats;
+pub use stats::{Stats, counter_kind};
 
 use crate::device::DeviceLsm;
 use crate::lines::Lines;
@@ -100,6 +100,15 @@ impl Hybrid {
             now: None,
             device_writes: 0,
         }
+    }
+
+    /// Both trees are empty, and new: what was known of them is forgotten, counters are not.
+    pub(crate) fn forget_all(&mut self) {
+        self.metadata.clear();
+        self.tombs.clear();
+        self.all_tombs_known = true;
+        (self.views, self.returning, self.costs) = (Views::default(), Returning::default(), Costs::default());
+        (self.detecting, self.device_writes) = (Detecting::default(), 0);
     }
 
     /// The main tree.

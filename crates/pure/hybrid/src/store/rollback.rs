@@ -78,6 +78,11 @@ impl Returning {
         self.phase == Phase::Idle
     }
 
+    /// Whether nothing of it is on its way: it has not begun, or waits for readers.
+    pub fn is_resting(&self) -> bool {
+        matches!(self.phase, Phase::Idle | Phase::Waiting)
+    }
+
     /// Whether copies are on their way back, or the device's tree is being emptied. Who only waits for readers in the device keeps no
     /// writer from anything: those readers may be waiting for the writer.
     pub fn is_under_way(&self) -> bool {

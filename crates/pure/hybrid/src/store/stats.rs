@@ -2,6 +2,7 @@
 //! What has happened, in numbers.
 
 use crate::store::Hybrid;
+use saker_nvme::vendor_specific::CounterKind;
 use saker_sim::{Duration, Instant};
 
 /// Counts since the store was opened.
@@ -56,6 +57,29 @@ pub(crate) fn mean(before: u64, new: u64) -> u64 {
     if before == 0 { new } else { before - before / 8 + new / 8 }
 }
 
+/// Whether a counter of that name only rises, or tells how things stand.
+pub fn counter_kind(name: &str) -> CounterKind {
+    const NOW: [&str; 10] = [
+        "main_read_mean_ns",
+        "device_read_mean_ns",
+        "rollback_copy_mean_ns",
+        "reads_lost_ns",
+        "main_tombstones",
+        "metadata_keys",
+        "metadata_keys_current",
+        "metadata_keys_peak",
+        "metadata_bytes",
+        "metadata_bytes_per_key",
+    ];
+    let is_now = NOW.contains(&name) || name.starts_with("num_") || name.starts_with("estimate_");
+    let is_size = ["_tables", "memtable_bytes", "description_bytes", "level_bytes"];
+    if is_now || is_size.iter().any(|end| name.ends_with(end)) {
+        CounterKind::Gauge
+    } else {
+        CounterKind::Counter
+    }
+}
+
 impl Hybrid {
     /// What has happened.
     pub fn hybrid_stats(&self) -> Stats {
@@ -81,6 +105,10 @@ impl Hybrid {
             ("rollback_ns", s.rollback_time.as_nanos()),
             ("device_emptied", s.emptied),
             ("device_emptying_ns", s.emptying_time.as_nanos()),
+            ("main_read_mean_ns", self.costs.main_read),
+            ("device_read_mean_ns", self.costs.device_read),
+            ("rollback_copy_mean_ns", self.costs.moving),
+            ("reads_lost_ns", self.costs.lost),
             ("main_tombstones", self.tombs.len() as u64),
             ("main_tombstones_purged", s.purged),
             ("metadata_keys", self.metadata.keys()),

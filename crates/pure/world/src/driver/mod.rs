@@ -9,6 +9,7 @@
 mod ahead;
 mod charge;
 mod completions;
+mod link;
 #[cfg(test)]
 mod tests;
 mod worker;
@@ -178,6 +179,7 @@ impl<S: Measured> Driver<S> {
 
     fn finish(&mut self) -> RunResult {
         let mut result = std::mem::take(&mut self.result);
+        link::end(&mut result.link_timeline, || self.store.link_bytes());
         self.store.finish(&mut self.lanes, &mut result);
         self.read.number(self.store.digest());
         self.read.number(result.elapsed.as_nanos());
@@ -187,6 +189,7 @@ impl<S: Measured> Driver<S> {
 
     /// The next thing that happens. False when the job is over, or nothing happens any more.
     fn step(&mut self, operations: &[Op]) -> bool {
+        self.look_at_link();
         let acting = |core: &Core| matches!(core.state, State::Ready | State::Ringing);
         let cores = self.cores.iter().enumerate().filter(|(_, core)| acting(core));
         let first = cores.map(|(n, core)| (core.busy, n)).min();

@@ -15,6 +15,7 @@ use saker_engine::{Job as EngineJob, JobKind};
 use saker_host::host_kv::{self, Answer, BlockCacheStats, HostKv, Work as Metered};
 use saker_host::{CacheStats, Driver as _, HostError};
 use saker_hybrid::Hybrid;
+use saker_link::Rule;
 use saker_sim::{Activity, CpuMeter, CpuPrices, Duration, Instant, earliest};
 use saker_store::{
     BackgroundJob, Completed, Completions, Doorbells, Drain, JobId, KvStore, Lane, Order, Outcome, Prices,
@@ -362,6 +363,11 @@ impl<K: Hosted> Measured for HostStore<K> {
         let store = &self.shared.borrow().store;
         result.counters = self.at_end.take().unwrap_or_else(|| store.counters());
         result.cache = store.caches().1.since(&self.cache_before);
+    }
+
+    fn link_bytes(&mut self) -> Option<u64> {
+        let host = self.shared.borrow().store.traffic();
+        Some((self.below.0.stats().device.traffic + host).bytes(&Rule::Protocol).total())
     }
 
     fn digest(&self) -> u64 {

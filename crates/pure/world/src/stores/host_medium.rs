@@ -4,7 +4,7 @@
 use saker_assembly::{Build, port};
 use saker_device::{Attachment, NamespaceKind};
 use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{BlockSegments, HostKv, KvBlockQueue};
+use saker_host::host_kv::{BlockSegments, HostKv, KvBlockQueue, extent_bytes};
 use saker_host::{ConnectOptions, Connection, Driver, HostError, ProtocolError};
 
 use crate::result::Job;
@@ -12,21 +12,6 @@ use crate::result::Job;
 /// Block commands HostKV keeps in flight at least.
 const BLOCK_DEPTH_MIN: usize = 128;
 const BLOCK_DEPTH_MAX: usize = 2048;
-/// Bytes of an extent, where a namespace has room for so many.
-const EXTENT_BYTES: u64 = 8 << 20;
-const EXTENTS_MIN: u64 = 24;
-/// No extent is shorter: a device that is smaller still has fewer.
-const EXTENT_BYTES_MIN: u64 = 128 << 10;
-
-/// Bytes of an extent of a namespace with so many bytes: what is collected, and a log needs some of them at once.
-fn extent_bytes(namespace_bytes: u64) -> u64 {
-    let mut bytes = EXTENT_BYTES;
-    while bytes > EXTENT_BYTES_MIN && namespace_bytes / bytes < EXTENTS_MIN {
-        bytes /= 2;
-    }
-    bytes
-}
-
 /// Block commands HostKV keeps in flight for a job: no fewer than the operations its threads may wait for.
 pub fn block_depth(job: &Job) -> u16 {
     let operations = job.threads.max(1).saturating_mul(usize::from(job.depth.max(1)));

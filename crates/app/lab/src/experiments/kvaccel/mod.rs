@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! KVAccel (IPDPS'25; Kim, seminar of April 2025): writes that the tree at the host would stop go to a tree in the device.
 
+pub mod link;
 pub mod range;
 pub mod rollback;
 mod systems;
@@ -83,7 +84,11 @@ fn add_run(point: &mut Point, result: &RunResult) {
 }
 
 /// Counters of the hybrid that points have.
-const COUNTED: [&str; 12] = [
+const COUNTED: [&str; 16] = [
+    "main_read_mean_ns",
+    "device_read_mean_ns",
+    "rollback_copy_mean_ns",
+    "reads_lost_ns",
     "redirected_writes",
     "redirected_bytes",
     "redirections",

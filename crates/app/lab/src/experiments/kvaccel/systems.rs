@@ -15,6 +15,9 @@ use saker_world::{Job, RunResult, StoreKind, run_virtual};
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
+/// What RocksDB's compactions read at once (its `include/rocksdb/options.h`, `compaction_readahead_size`). Not scaled, as pages are not.
+const READAHEAD: u64 = 2 * MIB;
+
 /// Least sizes: below them a memtable would be a few records.
 const MEMTABLE_MIN: u64 = 32 << 10;
 const FLASH_MIN: u64 = 1 << 30;
@@ -55,6 +58,7 @@ impl System {
             ("write_buffer_size", of(128 * MIB)),
             ("max_write_buffer_number", memtables),
             ("compaction_threads", threads.into()),
+            ("compaction_readahead_size", READAHEAD),
             ("level0_slowdown_writes_trigger", slowdown_at),
             ("level0_stop_writes_trigger", stop_at),
             ("soft_pending_compaction_bytes_limit", of(64 * GIB)),
@@ -76,7 +80,8 @@ impl System {
         };
         let blocks_writers = self == Self::KvAccelBlocking;
         let reserve_bytes = Options::default().reserve_bytes / factor;
-        Options { detector, rollback, poll, idle: poll, reserve_bytes, blocks_writers, ..Options::default() }
+        // How long no write comes before writing is over is not scaled: it has to be more than a read takes, which is not scaled either.
+        Options { detector, rollback, poll, reserve_bytes, blocks_writers, ..Options::default() }
     }
 
     /// The build of a store at the host.

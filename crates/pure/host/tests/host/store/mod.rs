@@ -62,11 +62,14 @@ const LSM_SETTINGS: [&[(&str, &str)]; 4] = [
     &[SMALL, ("min_blob_size", "unlimited")],
 ];
 const LSM_MOVES: &[&str] = &["flushes", "compactions"];
-/// The same with jobs side by side, some values inside and all apart.
-const SIDE_BY_SIDE: [&[(&str, &str)]; 2] = [
+/// The same with jobs side by side, some values inside and all apart; and all inside, with compactions that read ahead.
+const SIDE_BY_SIDE: [&[(&str, &str)]; 3] = [
     &[SMALL, ("min_blob_size", "64"), ("compaction_threads", "3"), ("max_write_buffer_number", "4")],
     &[SMALL, ("min_blob_size", "0"), ("compaction_threads", "2")],
+    &[SMALL, ("min_blob_size", "unlimited"), ("compaction_threads", "2"), AHEAD],
 ];
+/// Two pages.
+const AHEAD: (&str, &str) = ("compaction_readahead_size", "8192");
 /// Workers of those.
 const WORKERS: u32 = 4;
 

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A store over both namespaces of a device, which hosts see as a device of its own: option `hybrid`.
+
+use super::settings::settings_of;
+use super::{Opened, Wanted, identify_blocks};
+use crate::divide::NamespacePlan;
+use crate::error::Error;
+use crate::url::{Backing, DeviceUrl};
+use saker_device::{EngineKind, Settings};
+use saker_engine::{EngineConfig, Packing};
+use saker_host::connect::KvQueueOptions;
+use saker_host::host_kv::{BlockSegments, HOST_PAGE_BYTES, HostKv, KvBlockQueue, extent_bytes};
+use saker_host::{Connection, HostError, Port, ProtocolError};
+use saker_hybrid::{DeviceLsm, Hybrid, Made, Options, Rollback, Served};
+use saker_nvme::identify::NvmNamespace;
+use saker_profile::Profile;
+use saker_runtime::{AnyDriver, Dual};
+use std::sync::Arc;
+
+/// Of the flash the device's tree has one part in so many; the rest is the main tree's.
+const PAIRS_PART: u64 = 4;
+/// Queues of the device below, and that of the host: commands of each are in flight in the same memory.
+const QUEUES: u16 = 4;
+/// What RocksDB's compactions read at once (its `include/rocksdb/options.h`, `compaction_readahead_size`).
+const READAHEAD_BYTES: u64 = 2 << 20;
+
+/// The namespaces of a device of so many bytes: of pairs, then of blocks. `profile`: `None` if there is none of that name.
+pub(crate) fn plans(bytes: u64, profile: Option<&Profile>) -> Vec<NamespacePlan> {
+    let page_bytes = profile.map_or(super::BLOCK_BYTES, |profile| profile.geometry.page_bytes.get());
+    vec![
+        NamespacePlan::Kv { flash_bytes: Some(bytes / PAIRS_PART) },
+        NamespacePlan::Block { bytes: None, block_bytes: super::BLOCK_BYTES.min(page_bytes) },
+    ]
+}
+
+/// What the device's tree is asked for: its values begin at whole blocks (IterKVSSD).
+pub(crate) fn settings_of_pairs() -> Settings {
+    saker_engine::lsm::settings::asking_for(Packing::Block)
+}
+
+/// What the main tree is asked for. An image keeps nothing of it, so what an image would keep is refused.
+fn config(url: &DeviceUrl) -> Result<EngineConfig, Error> {
+    let engine = EngineKind::LSM;
+    let asked = settings_of(url, &[engine])?.swap_remove(0);
+    let stored = engine.settings().iter().find(|s| s.place().is_some() && asked.get(s.name).is_some());
+    if let Some(setting) = stored {
+        let what = format!("option `{}`: a store over both namespaces has its own", setting.name);
+        return Err(Error::Setting { what, todo: "leave it out".into() });
+    }
+    let own = Settings::told(&[("compaction_readahead_size", READAHEAD_BYTES)]);
+    Ok(EngineConfig { settings: asked.over(&own), ..EngineConfig::new(1, false) })
+}
+
+/// Opens the store of a URL. Its device is the one of the URL without the option.
+pub(super) fn open(url: &DeviceUrl, rollback: Rollback) -> Result<(AnyDriver, Port, String), Error> {
+    let config = config(url)?;
+    let mut below = url.clone();
+    if matches!(below.place, Backing::File(_)) {
+        below.settings = saker_device::Typed::default();
+    }
+    below.depth = url.depth.saturating_mul(QUEUES).min(4095);
+    let mut opened = Opened::open_plain(&below, 2)?;
+    let blocks = opened.namespace(Wanted::Block, None)?;
+    let pairs = opened.namespace(Wanted::Kv, None)?;
+    let made = Made { blocks, pairs, kind: EngineKind::LSM, config };
+    let is_new = matches!(url.place, Backing::Memory { .. });
+    let Opened { mut connection, mut driver, profile } = opened;
+    let depth = KvQueueOptions { entries: u32::from(url.depth) + 1, slots: url.depth };
+    let medium = medium(&mut connection, &mut driver, blocks, depth)?;
+    let queue = connection.create_kv_queue(&mut driver, pairs, depth)?;
+    let space = Arc::clone(&connection.port().space);
+    let main = main_tree(medium, &made, is_new, (&mut connection, &mut driver))?;
+    let device = DeviceLsm::new(queue, connection, 0);
+    let options = Options { rollback, ..Options::default() };
+    let store = Hybrid::open(main, device, options, || saker_host::Driver::drive(&mut driver))?;
+    let served = Served::new(store, driver, made, space);
+    let port = served.port();
+    Ok((AnyDriver::Dual(Box::new(Dual::new(served))), port, profile))
+}
+
+fn medium(
+    connection: &mut Connection,
+    driver: &mut AnyDriver,
+    nsid: u32,
+    depth: KvQueueOptions,
+) -> Result<BlockSegments, Error> {
+    let found: Box<NvmNamespace> = connection.identify(driver, &identify_blocks(nsid))?;
+    let block_bytes = found.block_bytes().ok_or(HostError::from(ProtocolError::Format))?;
+    let blocks = found.nsze.get();
+    let queue = connection.create_kv_queue(driver, nsid, depth)?;
+    let queue = KvBlockQueue::new(queue, block_bytes, blocks).with_vwc(connection.controller().vwc);
+    let extent_bytes = extent_bytes(blocks.saturating_mul(block_bytes.into()));
+    Ok(BlockSegments::with_pages(queue, extent_bytes, HOST_PAGE_BYTES))
+}
+
+/// The main tree: new, or recovered; a Format that was cut is carried out.
+fn main_tree(
+    mut medium: BlockSegments,
+    made: &Made,
+    is_new: bool,
+    (connection, driver): (&mut Connection, &mut AnyDriver),
+) -> Result<HostKv, Error> {
+    if is_new {
+        medium.take_empty();
+        return Ok(HostKv::over_tuned(made.kind, &made.config, medium));
+    }
+    let opened = HostKv::open_tuned(made.kind, &made.config, medium, || saker_host::Driver::drive(driver));
+    let mut main = opened.map_err(|damage| Error::Damaged {
+        nsid: made.blocks,
+        what: format!("{damage:?}, of the tree at the host"),
+    })?;
+    saker_hybrid::served::finish_format(&mut main, made, connection, driver)?;
+    Ok(main)
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Admin commands: queues are the store's; Format empties both trees; what else is asked the device below answers, but for sizes, which add
+//! up, and for what this store can.
+
+use super::Served;
+use saker_host::{Driver, HostError};
+use saker_link::{gather, prp_pieces, scatter};
+use saker_nvme::admin::feature::{KvConfig, fid};
+use saker_nvme::admin::{self, AdminCommand, GetLogPage, Identify};
+use saker_nvme::identify::{KvNamespace, cns};
+use saker_nvme::vendor_specific::{Capabilities, LID_CAPABILITIES, Methods};
+use saker_nvme::{Sqe, Status, csi};
+use zerocopy::{FromBytes, IntoBytes};
+
+impl<T: Driver> Served<T> {
+    pub(super) fn admin(&mut self, sqe: &Sqe) {
+        let (status, result) = match AdminCommand::decode(sqe) {
+            Ok(AdminCommand::CreateCq(cq)) => {
+                self.front.create_completion_queue(cq.qid, cq.base, cq.entries);
+                (Status::SUCCESS, 0)
+            }
+            Ok(AdminCommand::CreateSq(sq)) => (self.front.create_queue(sq.qid, sq.base, sq.entries), 0),
+            Ok(AdminCommand::DeleteSq { qid }) => {
+                self.settle();
+                self.end_ranges(Some(usize::from(qid)));
+                (self.front.delete_queue(qid), 0)
+            }
+            Ok(AdminCommand::DeleteCq { .. }) => (Status::SUCCESS, 0),
+            Ok(AdminCommand::Identify(identify)) => self.identify(sqe, &identify),
+            Ok(AdminCommand::GetLogPage(log)) if log.lid == LID_CAPABILITIES => self.capabilities(sqe, &log),
+            _ => match self.by_opcode(sqe) {
+                Some(answer) => answer,
+                // It waits for an event that never comes.
+                None => return,
+            },
+        };
+        self.front.complete(0, sqe, status, result);
+    }
+
+    fn by_opcode(&mut self, sqe: &Sqe) -> Option<(Status, u64)> {
+        let feature = sqe.cdw10.get() as u8;
+        Some(match sqe.opcode {
+            admin::opcode::ASYNC_EVENT_REQUEST => return None,
+            admin::opcode::KEEP_ALIVE => (Status::SUCCESS, 0),
+            // DW0 bit 0: not aborted, which is always allowed.
+            admin::opcode::ABORT => (Status::SUCCESS, 1),
+            admin::opcode::SET_FEATURES if feature == fid::NUMBER_OF_QUEUES => {
+                (Status::SUCCESS, self.front.granted())
+            }
+            admin::opcode::SET_FEATURES if feature == fid::COMMAND_SET_PROFILE => (Status::SUCCESS, 0),
+            admin::opcode::SET_FEATURES if feature == fid::KV_CONFIG => {
+                self.delete_tells = KvConfig(sqe.cdw11.get()).delete_missing_is_error();
+                self.below(sqe)
+            }
+            admin::opcode::FORMAT_NVM if sqe.nsid.get() == self.made.pairs => (self.format(), 0),
+            admin::opcode::FORMAT_NVM => (Status::INVALID_NAMESPACE_OR_FORMAT, 0),
+            _ => self.below(sqe),
+        })
+    }
+
+    /// The device below answers.
+    fn below(&mut self, sqe: &Sqe) -> (Status, u64) {
+        // The admin queue has one command at a time, and an emptying of the device's tree is one.
+        while self.store.returning.is_emptying() {
+            self.go_on();
+        }
+        let (connection, driver) = self.connection();
+        match connection.execute_admin(driver, *sqe) {
+            Ok(cqe) => (Status::SUCCESS, cqe.result()),
+            Err(HostError::Status(status)) => (status, 0),
+            Err(HostError::Kv(error)) => (error.status(), 0),
+            Err(_) => (Status::INTERNAL_ERROR, 0),
+        }
+    }
+
+    fn identify(&mut self, sqe: &Sqe, identify: &Identify) -> (Status, u64) {
+        let answer = self.below(sqe);
+        let is_ours =
+            identify.nsid == self.made.pairs && (identify.cns, identify.csi) == (cns::CSI_NAMESPACE, csi::KV);
+        if !answer.0.is_success() || !is_ours {
+            return answer;
+        }
+        let (live, capacity) = self.store.main().fill_bytes();
+        let grown = self.rewritten(sqe, size_of::<KvNamespace>() as u32, &mut |page| {
+            if let Ok((told, _)) = KvNamespace::mut_from_prefix(page) {
+                told.nsze += capacity;
+                told.nuse += live;
+            }
+        });
+        (grown.err().unwrap_or(answer.0), answer.1)
+    }
+
+    fn capabilities(&mut self, sqe: &Sqe, log: &GetLogPage) -> (Status, u64) {
+        let page = Capabilities::new(Methods::default().with_iterators(true), 0, 0, 0);
+        let bytes = page.as_bytes();
+        let (Ok(length), 0) = (u32::try_from(log.bytes), log.offset) else {
+            return (Status::INVALID_FIELD, 0);
+        };
+        let told = self.rewritten(sqe, length, &mut |page| {
+            page.fill(0);
+            page.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        });
+        (told.err().unwrap_or(Status::SUCCESS), 0)
+    }
+
+    /// What is in the host's buffer, changed.
+    fn rewritten(&self, sqe: &Sqe, bytes: u32, change: &mut dyn FnMut(&mut [u8])) -> Result<(), Status> {
+        let pieces = prp_pieces(sqe, bytes, self.front.space())?;
+        let mut page = gather(&pieces, self.front.space())?;
+        change(&mut page);
+        scatter(&pieces, self.front.space(), &page)
+    }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Format: both trees are emptied, and a cut leaves everything or nothing.
+//!
+//! Where the main tree has the number of the opening it gets a mark, and is flushed: from then on the store is empty, whatever an opening
+//! finds. Then the device's tree is emptied, and the main tree last, with the mark. An opening that finds the mark goes on from there
+//! ([`finish_format`]).
+
+use super::io::status_of;
+use super::{Made, Served};
+use crate::OpenError;
+use crate::record::{BEING_FORMATTED, EPOCH_KEY};
+use crate::recover::ask;
+use saker_engine::KvError;
+use saker_host::host_kv::{Answer, HostKv, Op, Work};
+use saker_host::{Connection, Driver, HostError};
+use saker_nvme::Status;
+
+/// Whether a Format was cut: the store is empty, and both namespaces are to be emptied before it is used.
+fn is_being_formatted(main: &mut HostKv, mut wait: impl FnMut()) -> Result<bool, OpenError> {
+    match ask(main, Op::Get(EPOCH_KEY.to_vec()), &mut wait)? {
+        Ok(Answer::Value(found)) => Ok(found == BEING_FORMATTED.to_le_bytes()),
+        Ok(_) => Err(OpenError::Record),
+        Err(KvError::NotFound) => Ok(false),
+        Err(why) => Err(OpenError::Main(why)),
+    }
+}
+
+/// Empties the namespace of pairs, then that of blocks, which has the mark. If that fails the next opening goes on.
+fn empty(connection: &mut Connection, driver: &mut impl Driver, made: &Made) -> Result<(), HostError> {
+    connection.format(driver, made.pairs)?;
+    connection.format(driver, made.blocks)
+}
+
+/// Carries out what is left of a Format that was cut, if it was.
+///
+/// # Errors
+/// [`OpenError`] if a tree does not answer, or is not emptied.
+pub fn finish_format(
+    main: &mut HostKv,
+    made: &Made,
+    connection: &mut Connection,
+    driver: &mut impl Driver,
+) -> Result<(), OpenError> {
+    if is_being_formatted(main, || driver.drive())? {
+        until_still(main, driver);
+        empty(connection, driver, made).map_err(|error| OpenError::Device(told(error)))?;
+        main.begin_again(made.kind, &made.config);
+    }
+    Ok(())
+}
+
+/// No block command is on its way.
+fn until_still(main: &mut HostKv, driver: &mut impl Driver) {
+    while !main.is_still() {
+        main.ring();
+        driver.drive();
+        main.advance(Work::Free, &mut |_, _| ());
+    }
+}
+
+impl<T: Driver> Served<T> {
+    /// Empties both trees.
+    pub(super) fn format(&mut self) -> Status {
+        self.settle();
+        self.end_ranges(None);
+        while !self.store.is_quiet() {
+            self.go_on();
+        }
+        self.formatted().err().unwrap_or(Status::SUCCESS)
+    }
+
+    fn formatted(&mut self) -> Result<(), Status> {
+        let Self { store, driver, made, .. } = self;
+        for op in [Op::Put(EPOCH_KEY.to_vec(), BEING_FORMATTED.to_le_bytes().to_vec()), Op::Flush] {
+            let answered = store.await_main(op, &mut || driver.drive());
+            answered.map_err(|_| Status::INTERNAL_ERROR)?.map_err(status_of)?;
+        }
+        until_still(&mut store.main, driver);
+        empty(store.device.connection_mut(), driver, made).map_err(told)?;
+        store.main.begin_again(made.kind, &made.config);
+        store.forget_all();
+        store.begin_epoch(&mut || driver.drive()).map_err(|_| Status::INTERNAL_ERROR)
+    }
+}
+
+fn told(error: HostError) -> Status {
+    match error {
+        HostError::Status(status) => status,
+        HostError::Kv(error) => error.status(),
+        _ => Status::INTERNAL_ERROR,
+    }
+}

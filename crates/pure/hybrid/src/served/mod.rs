@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The store as a device of its own: a host connects to it as to any key-value SSD, and finds one namespace of pairs.
+//!
+//! It serves Store, Retrieve, Delete, Exist, List, Flush and iterators in rising order. Groups, transactions and the vendor's transfer methods
+//! it does not have, and says so: hosts fall back to plain commands. Whoever drives it tells the time; nothing goes on in between.
+
+mod admin;
+mod format;
+mod io;
+mod ranges;
+
+pub use format::finish_format;
+
+use crate::store::Hybrid;
+use io::Flights;
+use ranges::Ranges;
+use saker_engine::write_gate::WriteControl;
+use saker_engine::{EngineConfig, EngineKind};
+use saker_host::front::{Asked, Front};
+use saker_host::host_kv::Work;
+use saker_host::{Connection, Driver, Port};
+use saker_link::DmaSpace;
+use saker_sim::Instant;
+use std::sync::Arc;
+
+/// Background work of the main tree that a turn does at most.
+const QUANTA: u32 = 4;
+
+/// What the store was made of, for a Format.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The namespace of blocks.
+    pub blocks: u32,
+    /// The namespace of pairs.
+    pub pairs: u32,
+    /// The main tree's engine.
+    pub kind: EngineKind,
+    /// What that was asked for.
+    pub config: EngineConfig,
+}
+
+/// The store, the device below it, and what a host sees.
+pub struct Served<T> {
+    driver: T,
+    store: Hybrid,
+    made: Made,
+    front: Front,
+    flights: Flights,
+    ranges: Ranges,
+    /// Delete tells if there was nothing (EDNEK).
+    delete_tells: bool,
+}
+
+impl<T> std::fmt::Debug for Served<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Served").field("made", &self.made).finish_non_exhaustive()
+    }
+}
+
+impl<T: Driver> Served<T> {
+    /// A store that is open, over the device that `driver` runs, in memory that the device shares with the host.
+    #[must_use]
+    pub fn new(store: Hybrid, driver: T, made: Made, space: Arc<DmaSpace>) -> Self {
+        let (front, flights, ranges) = (Front::new(space), Flights::default(), Ranges::default());
+        Self { driver, store, made, front, flights, ranges, delete_tells: false }
+    }
+
+    /// What the host connects to.
+    #[must_use]
+    pub fn port(&self) -> Port {
+        self.front.port()
+    }
+
+    /// The store.
+    #[must_use]
+    pub fn store(&self) -> &Hybrid {
+        &self.store
+    }
+
+    /// What runs the device below.
+    pub fn driver_mut(&mut self) -> &mut T {
+        &mut self.driver
+    }
+
+    /// What runs the device below; the store is gone.
+    #[must_use]
+    pub fn into_driver(self) -> T {
+        self.driver
+    }
+
+    /// The namespace of blocks, where the main tree is.
+    #[must_use]
+    pub fn blocks(&self) -> u32 {
+        self.made.blocks
+    }
+
+    /// Time is `now`: to be told before each turn.
+    pub fn set_now(&mut self, now: Instant) {
+        self.store.set_now(now);
+    }
+
+    /// Whether writes wait for the main tree, and when they did.
+    #[must_use]
+    pub fn write_control(&self) -> WriteControl {
+        let now = self.store.now.unwrap_or(Instant::ZERO);
+        WriteControl { condition: self.store.main().write_condition(), stalls: self.store.stalls(), now }
+    }
+
+    fn connection(&mut self) -> (&mut Connection, &mut T) {
+        (self.store.device.connection_mut(), &mut self.driver)
+    }
+
+    /// The device below and the store go on.
+    fn go_on(&mut self) {
+        self.store.ring();
+        self.driver.drive();
+        let flights = &mut self.flights;
+        self.store.advance(Work::Free, &mut |ticket, outcome| flights.ended(ticket, outcome));
+        self.store.main_mut().background(QUANTA, Work::Free);
+        self.store.ring();
+        self.finish_ended();
+    }
+
+    /// Lets everything in flight come to its end.
+    fn settle(&mut self) {
+        while !self.flights.is_empty() {
+            self.go_on();
+        }
+    }
+}
+
+impl<T: Driver> Driver for Served<T> {
+    fn drive(&mut self) {
+        match self.front.asked() {
+            Asked::Nothing => {}
+            Asked::On => self.front.turn_on(),
+            Asked::ShutDown => self.front.shut_down(),
+            Asked::Off => {
+                self.settle();
+                self.end_ranges(None);
+                self.front.turn_off();
+            }
+        }
+        self.fetch_all();
+        self.go_on();
+    }
+}
