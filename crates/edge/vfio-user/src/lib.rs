@@ -24,6 +24,7 @@ mod engine;
 mod error;
 mod memory;
 mod probe;
+mod refused;
 mod requests;
 pub mod server;
 mod session;

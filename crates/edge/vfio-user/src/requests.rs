@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a client asks, and what it is answered.
 
-use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use saker_link::ForeignError;
 use saker_pcie::bar::{irq, region};
-use saker_pcie::function::AccessError;
-use saker_pcie::message::{DATA_BYTES_MAX, MessageError};
+use saker_pcie::message::DATA_BYTES_MAX;
 use saker_pcie::reply::{self, DMA_MAPS_MAX, Mappable};
 use saker_pcie::{Effect, Header, Request};
 
 use crate::engine::Engine;
 use crate::memory;
 use crate::probe::Counts;
+use crate::refused::{Refused, no_such};
 use crate::session::{Message, SessionError};
 
 /// What came of a request.
@@ -28,49 +26,6 @@ struct Outcome {
 impl From<Vec<u8>> for Outcome {
     fn from(reply: Vec<u8>) -> Self {
         Self { reply, with_file: None, look: false }
-    }
-}
-
-/// An errno and what it is about.
-pub(crate) struct Refused {
-    errno: i32,
-    why: String,
-}
-
-impl Refused {
-    pub(crate) fn new(errno: i32, why: &dyn std::fmt::Display) -> Self {
-        Self { errno, why: why.to_string() }
-    }
-}
-
-impl From<MessageError> for Refused {
-    fn from(error: MessageError) -> Self {
-        let errno = if let MessageError::Command(_) = error { libc::EOPNOTSUPP } else { libc::EINVAL };
-        Self::new(errno, &error)
-    }
-}
-
-impl From<AccessError> for Refused {
-    fn from(error: AccessError) -> Self {
-        Self::new(libc::EINVAL, &error)
-    }
-}
-
-impl From<ForeignError> for Refused {
-    fn from(error: ForeignError) -> Self {
-        let errno = match error {
-            ForeignError::Overlap { .. } => libc::EEXIST,
-            ForeignError::NotMapped { .. } => libc::ENOENT,
-            ForeignError::TooMany(_) => libc::ENOSPC,
-            ForeignError::Range { .. } => libc::EINVAL,
-        };
-        Self::new(errno, &error)
-    }
-}
-
-impl From<io::Error> for Refused {
-    fn from(error: io::Error) -> Self {
-        Self::new(error.raw_os_error().unwrap_or(libc::EINVAL), &error)
     }
 }
 
@@ -212,8 +167,4 @@ impl Engine {
         let reply = reply::region(header, offset, region, data.len() as u32, &[]);
         Ok(Outcome { reply, with_file: None, look: effect == Effect::Look })
     }
-}
-
-pub(crate) fn no_such(what: &str, index: u32) -> Refused {
-    Refused::new(libc::EINVAL, &format!("there is no {what} {index}"))
 }

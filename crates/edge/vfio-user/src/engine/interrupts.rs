@@ -7,7 +7,7 @@ use saker_pcie::bar::irq;
 use saker_pcie::message::IrqAction;
 
 use super::Engine;
-use crate::requests::{Refused, no_such};
+use crate::refused::{Refused, no_such};
 
 impl Engine {
     /// Does to interrupts what a client asks.

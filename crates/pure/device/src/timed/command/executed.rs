@@ -28,7 +28,8 @@ impl Device<Timed> {
                 self.make_way(id);
                 let reply = self.written_through(id, reply);
                 self.let_go(id);
-                let awaited = (asked > 0 && self.tempo.costs.programs_awaited).then(|| self.flash.submitted());
+                let awaited =
+                    (asked > 0 && self.tempo.costs.programs_awaited).then(|| self.flash.submitted());
                 let token = self.token(id);
                 (token.stage, token.reply, token.service) = (Stage::Executed, reply, length);
                 token.awaited = awaited.map(|tag| (tag, None));
