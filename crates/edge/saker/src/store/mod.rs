@@ -23,7 +23,11 @@ use crate::shared::Shared;
 use crate::store_error::StoreError;
 use prefix::{Prefix, ROOM};
 use saker_host::HostError;
+use saker_segment_store::header::crc32c;
 use std::path::Path;
+
+/// Long enough for any way of the checksum's.
+const PAGE_BYTES: usize = 4096;
 
 /// A key-value SSD that threads share by clones. It does one call at a time; for threads that are to overlap on one device there is
 /// [`Saker`](crate::Saker). Keys have 1 to 255 bytes, of any type that is bytes.
@@ -84,6 +88,9 @@ impl Store {
     /// ```
     #[must_use]
     pub fn new(kv: Kv) -> Self {
+        // The first checksum of a process finds out what the processor has, under a lock. If another thread forked meanwhile, its child would
+        // wait for it for good; so it is done before there is a store that a child could have seen.
+        std::hint::black_box(crc32c(&[0; PAGE_BYTES]));
         Self { kv: Shared::new(kv), prefix: Prefix::default() }
     }
 
