@@ -3,7 +3,8 @@
 
 use crate::connect::Port;
 use saker_link::{BarBuffer, DmaSpace, Doorbells, PairPlace, Registers, RelayPair, offset};
-use saker_nvme::admin::feature::NumberOfQueues;
+use saker_nvme::admin::feature::{NumberOfQueues, fid};
+use saker_nvme::admin::{self, AdminCommand};
 use saker_nvme::regs::{Aqa, Cap, Cc, Csts};
 use saker_nvme::{Sqe, Status};
 use std::sync::Arc;
@@ -26,6 +27,19 @@ pub enum Asked {
     ShutDown,
     /// To be disabled: what is on its way ends first.
     Off,
+}
+
+/// What is to be done with an admin command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admin {
+    /// It is carried out: status and result.
+    Done(Status, u64),
+    /// A queue is to be deleted by [`Front::delete_queue`], once nothing of it is on its way.
+    DeleteQueue(u16),
+    /// It waits for an event that never comes.
+    Waits,
+    /// Whoever has this decides.
+    Other,
 }
 
 /// Registers and queues. Whoever has it carries the commands out.
@@ -150,20 +164,32 @@ impl Front {
         debug_assert!(published.is_ok(), "the block has CSTS");
     }
 
-    /// How many queues a host gets: the answer to Set Features, Number of Queues.
-    #[must_use]
-    pub fn granted(&self) -> u64 {
-        let last = QUEUE_PAIRS - 1;
-        u64::from(NumberOfQueues::default().with_submission(last).with_completion(last).0)
-    }
-
-    /// A completion queue, whose submission queue is to come.
-    pub fn create_completion_queue(&mut self, qid: u16, base: u64, entries: u32) {
-        self.completion_queues.push((qid, base, entries));
+    /// Carries out what is about queues alone, and what is the same whatever the device is made of.
+    pub fn admin(&mut self, sqe: &Sqe) -> Admin {
+        let (status, result) = match AdminCommand::decode(sqe) {
+            Ok(AdminCommand::CreateCq(cq)) => {
+                self.completion_queues.push((cq.qid, cq.base, cq.entries));
+                (Status::SUCCESS, 0)
+            }
+            Ok(AdminCommand::CreateSq(sq)) => (self.create_queue(sq.qid, sq.base, sq.entries), 0),
+            Ok(AdminCommand::DeleteSq { qid }) => return Admin::DeleteQueue(qid),
+            Ok(AdminCommand::DeleteCq { .. }) => (Status::SUCCESS, 0),
+            _ => match (sqe.opcode, sqe.cdw10.get() as u8) {
+                (admin::opcode::ASYNC_EVENT_REQUEST, _) => return Admin::Waits,
+                (admin::opcode::KEEP_ALIVE, _) => (Status::SUCCESS, 0),
+                // DW0 bit 0: not aborted, which is always allowed.
+                (admin::opcode::ABORT, _) => (Status::SUCCESS, 1),
+                (admin::opcode::SET_FEATURES, fid::NUMBER_OF_QUEUES) => (Status::SUCCESS, granted()),
+                // All command sets are enabled.
+                (admin::opcode::SET_FEATURES, fid::COMMAND_SET_PROFILE) => (Status::SUCCESS, 0),
+                _ => return Admin::Other,
+            },
+        };
+        Admin::Done(status, result)
     }
 
     /// A submission queue for a completion queue of the same number.
-    pub fn create_queue(&mut self, qid: u16, base: u64, entries: u32) -> Status {
+    fn create_queue(&mut self, qid: u16, base: u64, entries: u32) -> Status {
         let Some(at) = self.completion_queues.iter().position(|(cqid, ..)| *cqid == qid) else {
             return Status::INVALID_QUEUE_ID;
         };
@@ -185,4 +211,10 @@ impl Front {
         let slot = self.queues.get_mut(usize::from(qid)).filter(|_| qid > 0);
         slot.and_then(Option::take).map_or(Status::INVALID_QUEUE_ID, |_| Status::SUCCESS)
     }
+}
+
+/// How many queues a host gets: the answer to Set Features, Number of Queues.
+fn granted() -> u64 {
+    let last = QUEUE_PAIRS - 1;
+    u64::from(NumberOfQueues::default().with_submission(last).with_completion(last).0)
 }

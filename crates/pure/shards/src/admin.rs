@@ -5,8 +5,8 @@
 use crate::Sharded;
 use crate::{counters, stalls};
 use saker_host::Driver;
+use saker_host::front::Admin;
 use saker_link::{gather, prp_pieces, scatter};
-use saker_nvme::admin::feature::fid;
 use saker_nvme::admin::{self, AdminCommand, GetLogPage, Identify};
 use saker_nvme::identify::{KvNamespace, NvmNamespace, cns};
 use saker_nvme::log::{Smart, lid};
@@ -16,14 +16,17 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 impl<T: Driver> Sharded<T> {
     pub(crate) fn admin(&mut self, sqe: &Sqe) {
-        let (status, result) = match AdminCommand::decode(sqe) {
-            Ok(AdminCommand::CreateCq(cq)) => {
-                self.front.create_completion_queue(cq.qid, cq.base, cq.entries);
-                (Status::SUCCESS, 0)
-            }
-            Ok(AdminCommand::CreateSq(sq)) => (self.front.create_queue(sq.qid, sq.base, sq.entries), 0),
-            Ok(AdminCommand::DeleteSq { qid }) => (self.delete_queue(qid), 0),
-            Ok(AdminCommand::DeleteCq { .. }) => (Status::SUCCESS, 0),
+        let (status, result) = match self.front.admin(sqe) {
+            Admin::Done(status, result) => (status, result),
+            Admin::DeleteQueue(qid) => (self.delete_queue(qid), 0),
+            Admin::Waits => return,
+            Admin::Other => self.of_shards(sqe),
+        };
+        self.front.complete(0, sqe, status, result);
+    }
+
+    fn of_shards(&mut self, sqe: &Sqe) -> (Status, u64) {
+        match AdminCommand::decode(sqe) {
             Ok(AdminCommand::Identify(identify)) => (self.identify(sqe, &identify), 0),
             Ok(AdminCommand::GetLogPage(log)) if log.lid == lid::SMART => self.health(sqe, &log),
             Ok(AdminCommand::GetLogPage(log)) if log.lid == LID_WRITE_STALLS => {
@@ -32,33 +35,12 @@ impl<T: Driver> Sharded<T> {
             Ok(AdminCommand::GetLogPage(log)) if log.lid == LID_COUNTERS => {
                 self.pages_merged(sqe, &log, counters::merged)
             }
-            _ => match self.by_opcode(sqe) {
-                Some(answer) => answer,
-                // It waits for an event that never comes.
-                None => return,
-            },
-        };
-        self.front.complete(0, sqe, status, result);
-    }
-
-    fn by_opcode(&mut self, sqe: &Sqe) -> Option<(Status, u64)> {
-        let feature = sqe.cdw10.get() as u8;
-        Some(match sqe.opcode {
-            admin::opcode::ASYNC_EVENT_REQUEST => return None,
-            admin::opcode::KEEP_ALIVE => (Status::SUCCESS, 0),
-            // DW0 bit 0: not aborted, which is always allowed.
-            admin::opcode::ABORT => (Status::SUCCESS, 1),
-            admin::opcode::SET_FEATURES if feature == fid::NUMBER_OF_QUEUES => {
-                (Status::SUCCESS, self.front.granted())
-            }
-            // All shards have all command sets enabled.
-            admin::opcode::SET_FEATURES if feature == fid::COMMAND_SET_PROFILE => (Status::SUCCESS, 0),
-            admin::opcode::SET_FEATURES | admin::opcode::FORMAT_NVM => {
+            _ if matches!(sqe.opcode, admin::opcode::SET_FEATURES | admin::opcode::FORMAT_NVM) => {
                 self.settle();
                 self.all(sqe)
             }
             _ => self.shards[0].admin(sqe),
-        })
+        }
     }
 
     /// Every shard carries it out; the first answer, or the first failure.

@@ -3,6 +3,7 @@
 //! up, and for what this store can.
 
 use super::Served;
+use saker_host::front::Admin;
 use saker_host::{Driver, HostError};
 use saker_link::{gather, prp_pieces, scatter};
 use saker_nvme::admin::feature::{KvConfig, fid};
@@ -14,48 +15,33 @@ use zerocopy::{FromBytes, IntoBytes};
 
 impl<T: Driver> Served<T> {
     pub(super) fn admin(&mut self, sqe: &Sqe) {
-        let (status, result) = match AdminCommand::decode(sqe) {
-            Ok(AdminCommand::CreateCq(cq)) => {
-                self.front.create_completion_queue(cq.qid, cq.base, cq.entries);
-                (Status::SUCCESS, 0)
-            }
-            Ok(AdminCommand::CreateSq(sq)) => (self.front.create_queue(sq.qid, sq.base, sq.entries), 0),
-            Ok(AdminCommand::DeleteSq { qid }) => {
+        let (status, result) = match self.front.admin(sqe) {
+            Admin::Done(status, result) => (status, result),
+            Admin::DeleteQueue(qid) => {
                 self.settle();
                 self.end_ranges(Some(usize::from(qid)));
                 (self.front.delete_queue(qid), 0)
             }
-            Ok(AdminCommand::DeleteCq { .. }) => (Status::SUCCESS, 0),
-            Ok(AdminCommand::Identify(identify)) => self.identify(sqe, &identify),
-            Ok(AdminCommand::GetLogPage(log)) if log.lid == LID_CAPABILITIES => self.capabilities(sqe, &log),
-            _ => match self.by_opcode(sqe) {
-                Some(answer) => answer,
-                // It waits for an event that never comes.
-                None => return,
-            },
+            Admin::Waits => return,
+            Admin::Other => self.of_store(sqe),
         };
         self.front.complete(0, sqe, status, result);
     }
 
-    fn by_opcode(&mut self, sqe: &Sqe) -> Option<(Status, u64)> {
-        let feature = sqe.cdw10.get() as u8;
-        Some(match sqe.opcode {
-            admin::opcode::ASYNC_EVENT_REQUEST => return None,
-            admin::opcode::KEEP_ALIVE => (Status::SUCCESS, 0),
-            // DW0 bit 0: not aborted, which is always allowed.
-            admin::opcode::ABORT => (Status::SUCCESS, 1),
-            admin::opcode::SET_FEATURES if feature == fid::NUMBER_OF_QUEUES => {
-                (Status::SUCCESS, self.front.granted())
-            }
-            admin::opcode::SET_FEATURES if feature == fid::COMMAND_SET_PROFILE => (Status::SUCCESS, 0),
-            admin::opcode::SET_FEATURES if feature == fid::KV_CONFIG => {
-                self.delete_tells = KvConfig(sqe.cdw11.get()).delete_missing_is_error();
-                self.below(sqe)
-            }
-            admin::opcode::FORMAT_NVM if sqe.nsid.get() == self.made.pairs => (self.format(), 0),
-            admin::opcode::FORMAT_NVM => (Status::INVALID_NAMESPACE_OR_FORMAT, 0),
-            _ => self.below(sqe),
-        })
+    fn of_store(&mut self, sqe: &Sqe) -> (Status, u64) {
+        match AdminCommand::decode(sqe) {
+            Ok(AdminCommand::Identify(identify)) => self.identify(sqe, &identify),
+            Ok(AdminCommand::GetLogPage(log)) if log.lid == LID_CAPABILITIES => self.capabilities(sqe, &log),
+            _ => match (sqe.opcode, sqe.cdw10.get() as u8) {
+                (admin::opcode::SET_FEATURES, fid::KV_CONFIG) => {
+                    self.delete_tells = KvConfig(sqe.cdw11.get()).delete_missing_is_error();
+                    self.below(sqe)
+                }
+                (admin::opcode::FORMAT_NVM, _) if sqe.nsid.get() == self.made.pairs => (self.format(), 0),
+                (admin::opcode::FORMAT_NVM, _) => (Status::INVALID_NAMESPACE_OR_FORMAT, 0),
+                _ => self.below(sqe),
+            },
+        }
     }
 
     /// The device below answers.
