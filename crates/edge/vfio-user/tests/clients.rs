@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Clients one behind the other, resets, stops.
 
+use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -126,4 +127,21 @@ fn a_path_that_is_taken_is_refused_and_one_that_was_left_behind_is_not() {
     let nowhere = Server::start(&[served(rig.folder.path().join("no/folder"))]).unwrap_err();
     assert!(matches!(nowhere, ServeError::Socket(..)), "{nowhere}");
     drop(Socket::open(&rig.socket).unwrap());
+}
+
+#[test]
+fn resets_refusals_and_clients_are_counted() {
+    let rig = Rig::new(PAIRS, false);
+    // It says what no client says: a header of 16 bytes, no length of which is right.
+    UnixStream::connect(&rig.socket).unwrap().write_all(&[0xFF; 16]).unwrap();
+    let mut driver = rig.driver();
+    driver.function.socket().reset().unwrap();
+    driver.function.socket().write(7, 0x68, &[0, 0x80]).unwrap();
+    assert!(driver.function.socket().unmap(1 << 40, 4096).is_err(), "nothing is mapped there");
+    drop(driver);
+    let mut kv = saker::Kv::open(&format!("vfio-user:{}", rig.socket.display())).unwrap();
+    let counted = kv.counters().unwrap().unwrap();
+    let of = |name: &str| counted.iter().find(|c| c.name == name).unwrap().value;
+    let names = ["clients", "clients_expelled", "requests_refused", "resets"];
+    assert_eq!(names.map(|name| of(&format!("vfio_user_{name}"))), [3, 1, 1, 2]);
 }
