@@ -83,6 +83,18 @@ fn our_own_device_conforms() {
     subject.close().expect("closed");
 }
 
+/// A store over both namespaces tells of itself what holds for it, and not what holds for the device below.
+#[test]
+fn a_store_over_both_interfaces_conforms() {
+    for policy in ["eager", "lazy", "adaptive"] {
+        let url = format!("mem:?profile=tiny&size=96MiB&hybrid={policy}");
+        let mut subject = OpenedSubject::open(&url).expect("a device");
+        let report = run(&mut subject, |_| {}).expect("it answers");
+        assert_eq!(failed(&report), [""; 0], "{policy}: {:#?}", report.findings);
+        subject.close().expect("closed");
+    }
+}
+
 #[test]
 fn it_leaves_nothing_behind() {
     let mut subject = OpenedSubject::open(DEVICE).expect("a device");

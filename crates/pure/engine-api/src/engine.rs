@@ -139,6 +139,11 @@ pub trait Engine: Clone + Debug + List + Scans + Groups + Hints + Inspect {
     /// Bytes that live.
     fn live_bytes(&self) -> u64;
 
+    /// Longest value it takes, in bytes; by default only its driver knows of a limit.
+    fn value_bytes_max(&self) -> u32 {
+        u32::MAX
+    }
+
     /// Bytes that may live at once.
     fn capacity_bytes<M: SegmentStore>(&self, medium: &M) -> u64;
 

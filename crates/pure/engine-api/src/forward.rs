@@ -44,6 +44,7 @@ macro_rules! forward_engine {
                 changes fn let_pass(writes: u32) -> ();
                 looks fn stats() -> StoreStats;
                 looks fn live_bytes() -> u64;
+                looks fn value_bytes_max() -> u32;
                 looks fn capacity_bytes<M: SegmentStore>(medium: &M) -> u64;
                 looks fn pairs_that_fit<M: SegmentStore>(key_bytes: u32, value_bytes: u32, medium: &M) -> u64;
                 looks fn digest() -> u64;

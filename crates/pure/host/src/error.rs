@@ -55,7 +55,7 @@ pub enum HostError {
         /// What is wrong with it.
         error: EnvelopeError,
     },
-    /// Falling order was asked of a device that has no iterators.
+    /// Falling order was asked of a device that has no iterators, or whose iterators only rise.
     #[error("the device keeps no order of keys to go back in")]
     NoOrder,
     /// An operation cannot be added to a group.

@@ -28,7 +28,7 @@ use saker_nvme::{Key, Status};
 use thiserror::Error;
 
 /// Why a store cannot be opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OpenError {
     /// The main tree cannot be asked, or not written.
     #[error("the tree at the host does not open: {0}; check the image")]
@@ -37,8 +37,11 @@ pub enum OpenError {
     #[error("the tree in the device does not open (status {0:?}); check the image")]
     Device(Status),
     /// A record is none.
-    #[error("a record is not of such a store; open the namespaces one by one")]
-    Record,
+    #[error(
+        "what is stored under `{}` is not of such a store: who opens a namespace alone must not write to it; delete it there, with nsid and without hybrid",
+        .0.escape_ascii()
+    )]
+    Record(Vec<u8>),
     /// It was opened too often.
     #[error("the store was opened {EPOCHS_MAX} times; load its pairs into a new one")]
     Epochs,
@@ -88,10 +91,10 @@ impl Hybrid {
     pub(crate) fn begin_epoch(&mut self, wait: &mut impl FnMut()) -> Result<(), OpenError> {
         let last = match self.await_main(Op::Get(EPOCH_KEY.to_vec()), wait)? {
             Ok(Answer::Value(bytes)) => {
-                bytes.try_into().map(u64::from_le_bytes).map_err(|_| OpenError::Record)?
+                bytes.try_into().map(u64::from_le_bytes).map_err(|_| OpenError::Record(EPOCH_KEY.to_vec()))?
             }
             Err(KvError::NotFound) => 0,
-            Ok(_) => return Err(OpenError::Record),
+            Ok(_) => return Err(OpenError::Record(EPOCH_KEY.to_vec())),
             Err(why) => return Err(OpenError::Main(why)),
         };
         let epoch = last.checked_add(1).filter(|epoch| *epoch <= EPOCHS_MAX).ok_or(OpenError::Epochs)?;
@@ -125,11 +128,12 @@ impl Hybrid {
 
     /// A record of the device counts if the main tree has none that is as new.
     fn enter_copy(&mut self, key: &[u8], record: &[u8], wait: &mut impl FnMut()) -> Result<(), OpenError> {
-        let (stamp, _) = Stamp::split(record).ok_or(OpenError::Record)?;
-        let name = Key::new(key).map_err(|_| OpenError::Record)?;
+        let foreign = || OpenError::Record(key.to_vec());
+        let (stamp, _) = Stamp::split(record).ok_or_else(foreign)?;
+        let name = Key::new(key).map_err(|_| foreign())?;
         let of_main = match self.await_main(Op::Get(key.to_vec()), wait)? {
-            Ok(Answer::Value(record)) => Some(Stamp::split(&record).ok_or(OpenError::Record)?.0),
-            Ok(_) => return Err(OpenError::Record),
+            Ok(Answer::Value(record)) => Some(Stamp::split(&record).ok_or_else(foreign)?.0),
+            Ok(_) => return Err(foreign()),
             Err(KvError::NotFound) => None,
             Err(why) => return Err(OpenError::Main(why)),
         };

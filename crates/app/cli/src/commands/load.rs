@@ -94,9 +94,11 @@ impl<'a> Loading<'a> {
     fn all<R: BufRead>(mut self, mut reader: Reader<R>, store: &mut dyn Store) -> Result<Self, CliError> {
         let outcome = self.each(&mut reader, store);
         self.totals.file_bytes = reader.bytes_read();
-        let settled = store.drain().and_then(|()| store.flush());
+        let drained = store.drain();
+        // What was taken lasts, whatever was not.
+        let flushed = store.flush();
         self.progress.finish();
-        outcome.and(settled).map(|()| self)
+        outcome.and(drained).and(flushed).map(|()| self)
     }
 
     fn each<R: BufRead>(&mut self, reader: &mut Reader<R>, store: &mut dyn Store) -> Result<(), CliError> {

@@ -150,11 +150,15 @@ fn host_advice(error: &HostError) -> &'static str {
         HostError::KeyLength(_) => "give a key of 1 to 255 bytes",
         HostError::NativeKeyLength(_) => "give a key of 1 to 16 bytes",
         HostError::ValueLength { .. } => "split the value over several keys",
-        HostError::NoOrder => "leave --reverse out, or use an engine that keeps one (lsm, tree)",
+        HostError::NoOrder => {
+            "leave --reverse out, or use an engine that keeps one (lsm, tree), without hybrid"
+        }
         HostError::Kv(KvError::Unreachable) => "see whether the target is still running there",
         HostError::Timeout { .. } => "run `saker check` on the image, then try again",
         HostError::Queued { error, .. } | HostError::Batch { error, .. } => host_advice(error),
-        HostError::NoTransactions(_) => "use a device and an engine that have them (hash_store, lsm, tree)",
+        HostError::NoTransactions(_) => {
+            "use a device and an engine that have them (hash_store, lsm, tree), without hybrid"
+        }
         HostError::TransactionLength { .. } => "put fewer pairs into it",
         _ => REPORT,
     }

@@ -34,6 +34,10 @@ pub fn salvage(url: &str, uncertain: bool, see: SeePair<'_>) -> Result<LossRepor
     let Backing::File(path) = &parsed.place else {
         return Err(CliError::usage(format!("`{url}` is no image"), "name one with --device file:disk.img"));
     };
+    if parsed.hybrid.is_some() {
+        let todo = "leave hybrid out, and name the namespace with nsid";
+        return Err(CliError::usage("a salvage reads one namespace by itself, not a store over two", todo));
+    }
     let wanted = if uncertain { Salvage::Uncertain } else { Salvage::Certain };
     let salvaged = Salvaged::open_as(path, wanted).map_err(|e| failed(&e))?;
     let nsid = salvaged.kv_namespace(parsed.nsid).ok_or_else(|| {

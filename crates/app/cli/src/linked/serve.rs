@@ -54,8 +54,8 @@ pub fn serve(args: &ServeArgs, ready: &mut dyn FnMut(&Serving)) -> Result<(), Cl
 pub fn check(args: &ServeArgs) -> Result<(), CliError> {
     let config = configuration(args)?;
     for served in &config.subsystems {
-        let parsed = saker::DeviceUrl::parse(&served.url);
-        parsed.map_err(|error| {
+        let parsed = saker::DeviceUrl::parse(&served.url).map_err(saker::Error::from);
+        parsed.and_then(|url| saker::refuse_hybrid(&url)).map_err(|error| {
             CliError::usage(format!("subsystem {}: {error}", served.url), "see docs/urls.md")
         })?;
     }

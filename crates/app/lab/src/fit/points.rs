@@ -50,13 +50,18 @@ const NEEDED: usize = 3;
 /// # Errors
 /// `Point` with the line and what is wrong in it.
 pub fn read(text: &str) -> Result<Vec<Measured>, FitError> {
-    let lines = text.lines().enumerate().map(|(n, line)| (n + 1, line.trim()));
+    // Spreadsheets begin a file with the mark of its encoding.
+    let lines = text.trim_start_matches('\u{feff}').lines().enumerate().map(|(n, line)| (n + 1, line.trim()));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let wrong = |line, what: String| FitError::Point { line, what };
     let (first, head) = lines.next().ok_or_else(|| wrong(1, "the file is empty".into()))?;
     let names: Vec<&str> = head.split(',').map(str::trim).collect();
     if let Some(name) = names.iter().find(|name| !COLUMNS.contains(name)) {
         return Err(wrong(first, format!("`{name}` is no column: write {}", COLUMNS.join(", "))));
+    }
+    let is_twice = |name: &&&str| names.iter().filter(|other| other == name).count() > 1;
+    if let Some(name) = names.iter().find(is_twice) {
+        return Err(wrong(first, format!("column `{name}` is there twice: leave one out")));
     }
     if let Some(name) = COLUMNS.iter().take(NEEDED).find(|name| !names.contains(name)) {
         return Err(wrong(first, format!("there is no column `{name}`: write {}", COLUMNS.join(", "))));
@@ -123,7 +128,7 @@ mod tests {
             told,
             [("piggyback, 32 B".to_owned(), 11.5, Role::Fit), ("prp, 4096 B".to_owned(), 15.0, Role::Held)]
         );
-        let ratio = read("method,over,bytes,value\npiggyback,prp,32,0.5").unwrap();
+        let ratio = read("\u{feff}method,over,bytes,value\npiggyback,prp,32,0.5").unwrap();
         assert_eq!(
             (ratio[0].place(), ratio[0].over),
             ("piggyback over prp, 32 B".to_owned(), Some(Method::Prp))
@@ -137,6 +142,7 @@ mod tests {
             ("", "line 1: the file is empty"),
             ("method,bytes\n", "line 1: there is no column `value`"),
             ("method,bytes,value,speed\n", "line 1: `speed` is no column"),
+            ("method,bytes,value,value\n", "line 1: column `value` is there twice"),
             (&format!("{head}prp,32,1,,\nprp,32,1\n"), "line 3: 3 values for 5 columns"),
             (&format!("{head}fax,32,1,,\n"), "line 2: there is no method `fax`"),
             (&format!("{head}prp,0,1,,\n"), "line 2: bytes must be"),

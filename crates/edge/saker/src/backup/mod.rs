@@ -14,6 +14,7 @@ pub use restore::{RestoreOptions, restore, restore_kv};
 pub use take::{BackupOptions, back_up, back_up_kv};
 
 use crate::error::Error;
+use crate::url::DeviceUrl;
 use format::{BackupId, End};
 use reader::BackupReader;
 use std::path::Path;
@@ -170,6 +171,15 @@ pub fn read_backup(file: &Path) -> Result<Backup, Error> {
     let namespaces = reader.read(&mut |_| Ok(()))?;
     let file_bytes = std::fs::metadata(file).map_err(BackupError::io(file, "examine"))?.len();
     Ok(Backup { id, base: named(base), file_bytes, namespaces })
+}
+
+/// A backup has the namespaces themselves, from which the store over them opens again.
+fn refuse_hybrid(url: &DeviceUrl) -> Result<(), Error> {
+    if url.hybrid.is_none() {
+        return Ok(());
+    }
+    let what = "option `hybrid`: a backup has namespaces, not the store over them".to_owned();
+    Err(Error::Setting { what, todo: "leave it out".into() })
 }
 
 /// A backup's identifier, unless it is that of none.

@@ -59,6 +59,7 @@ pub fn restore(
     progress: &mut dyn FnMut(u64),
 ) -> Result<Vec<BackupNamespace>, Error> {
     let url = DeviceUrl::parse(url)?;
+    super::refuse_hybrid(&url)?;
     let wanted = wanted(files, options)?;
     let targets = targets(&wanted, &url)?;
     for (namespace, nsid) in &targets {

@@ -66,6 +66,7 @@ pub fn back_up(
     progress: &mut dyn FnMut(u64),
 ) -> Result<Backup, Error> {
     let mut url = DeviceUrl::parse(url)?;
+    super::refuse_hybrid(&url)?;
     // A backup changes nothing.
     url.readonly |= matches!(url.place, Backing::File(_));
     let namespaces = namespaces(&url)?;

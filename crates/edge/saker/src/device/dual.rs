@@ -21,6 +21,8 @@ use std::sync::Arc;
 const PAIRS_PART: u64 = 4;
 /// Queues of the device below, and that of the host: commands of each are in flight in the same memory.
 const QUEUES: u16 = 4;
+/// Commands in flight at most.
+const DEPTH_MAX: u16 = crate::url::DEPTH_MAX / QUEUES;
 /// What RocksDB's compactions read at once (its `include/rocksdb/options.h`, `compaction_readahead_size`).
 const READAHEAD_BYTES: u64 = 2 << 20;
 
@@ -58,7 +60,11 @@ pub(super) fn open(url: &DeviceUrl, rollback: Rollback) -> Result<(AnyDriver, Po
     if matches!(below.place, Backing::File(_)) {
         below.settings = saker_device::Typed::default();
     }
-    below.depth = url.depth.saturating_mul(QUEUES).min(4095);
+    if url.depth > DEPTH_MAX {
+        let what = format!("option `depth`: a store over both namespaces takes 1 to {DEPTH_MAX}");
+        return Err(Error::Setting { what, todo: format!("write depth={DEPTH_MAX} or less") });
+    }
+    below.depth = url.depth * QUEUES;
     let mut opened = Opened::open_plain(&below, 2)?;
     let blocks = opened.namespace(Wanted::Block, None)?;
     let pairs = opened.namespace(Wanted::Kv, None)?;

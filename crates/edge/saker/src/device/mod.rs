@@ -139,7 +139,7 @@ pub(crate) const fn identify_blocks(nsid: u32) -> Identify {
 const REMOTE_PROFILE: &str = "remote";
 
 fn start(url: &DeviceUrl) -> Result<(AnyDriver, Port, String), Error> {
-    let (device, host, profile) = build_device(url)?;
+    let (device, host, profile) = made(url, &|queue_pairs| attach(url.depth, queue_pairs))?;
     if let Some((nsid, what)) = device.damage().into_iter().next() {
         return Err(Error::Damaged { nsid, what });
     }
@@ -219,7 +219,8 @@ fn close_cells<T>(device: Device<T>) -> Result<(), Error> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
-    build_device_at(url, &|queue_pairs| attach(url.depth, queue_pairs))
+    refuse_hybrid(url)?;
+    made(url, &|queue_pairs| attach(url.depth, queue_pairs))
 }
 
 /// The same on what the caller shares with its host, made for so many I/O queue pairs: for a host that is another process.
@@ -241,6 +242,31 @@ pub fn build_device_at(
     url: &DeviceUrl,
     at: &dyn Fn(u16) -> Attachment,
 ) -> Result<(AnyDevice, Attachment, String), Error> {
+    refuse_hybrid(url)?;
+    made(url, at)
+}
+
+/// A store over both namespaces is made by who opens the device, and not by who lends it.
+///
+/// # Errors
+/// [`Error::Setting`].
+///
+/// ```
+/// let url = saker::DeviceUrl::parse("mem:?hybrid")?;
+/// let error = saker::refuse_hybrid(&url).unwrap_err();
+/// assert!(error.to_string().starts_with("option `hybrid` is for who opens the store"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn refuse_hybrid(url: &DeviceUrl) -> Result<(), Error> {
+    if url.hybrid.is_none() {
+        return Ok(());
+    }
+    let what = "option `hybrid` is for who opens the store, not for who serves its namespaces".to_owned();
+    Err(Error::Setting { what, todo: "leave it out here, and open tcp://HOST:PORT?hybrid".into() })
+}
+
+/// The device itself; of a store over both namespaces, the device below it.
+fn made(url: &DeviceUrl, at: &dyn Fn(u16) -> Attachment) -> Result<(AnyDevice, Attachment, String), Error> {
     saker_runtime::huge_pages::install();
     let (mut device, host, profile) = built(url, at)?;
     if url.prefault > 0 {

@@ -181,8 +181,11 @@ impl DeviceUrl {
         let in_memory = "an image has its own; give it to `saker create`";
         match (name, &mut self.place) {
             ("depth", _) => {
-                self.depth =
-                    number()?.try_into().ok().filter(|n| (1..=4095).contains(n)).ok_or("write 1 to 4095")?;
+                self.depth = number()?
+                    .try_into()
+                    .ok()
+                    .filter(|n| (1..=DEPTH_MAX).contains(n))
+                    .ok_or("write 1 to 4095")?;
             }
             ("nsid", _) => {
                 let nsid = number()?.try_into().ok().filter(|n| *n > 0);
@@ -335,6 +338,9 @@ fn parse_chance(text: &str) -> Option<Chance> {
     let chance = Chance { times: times.parse().ok()?, one_in: one_in.parse().ok()? };
     (chance.one_in > 0 && chance.times <= chance.one_in).then_some(chance)
 }
+
+/// Commands in flight at most.
+pub(crate) const DEPTH_MAX: u16 = 4095;
 
 /// When copies go back: as soon as there is room unless the URL says otherwise.
 fn rollback(value: &str) -> Result<Rollback, &'static str> {

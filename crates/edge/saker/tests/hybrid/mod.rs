@@ -3,6 +3,7 @@
 //! reopening, a cut in the middle of a Format, a process that is killed, a full device, long keys and values, deletes and scans while
 //! copies go back.
 
+mod edges;
 mod kills;
 
 use saker::{Error, HostError, ImagePlan, KeyRange, Kv, KvError, ScanOptions};

@@ -38,7 +38,10 @@ fn both_namespaces_of_a_target_are_one_store() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("disk.img");
     ImagePlan::hybrid(24 << 20, "tiny", 1).create(&path).expect("made");
-    for device in ["mem:?profile=tiny&size=24MiB&hybrid".to_owned(), format!("file:{}", path.display())] {
+    for device in [
+        "mem:?profile=tiny&size=24MiB&blocks=16MiB&engine=lsm".to_owned(),
+        format!("file:{}", path.display()),
+    ] {
         let server = serve(&device);
         let (mut model, mut rng) = (Model::new(), Seed(1).rng());
         for life in 0..2 {

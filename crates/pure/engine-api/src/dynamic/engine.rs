@@ -109,6 +109,8 @@ pub trait DynEngine: Debug + Send {
     fn stats(&self) -> StoreStats;
     /// [`Engine::live_bytes`].
     fn live_bytes(&self) -> u64;
+    /// [`Engine::value_bytes_max`].
+    fn value_bytes_max(&self) -> u32;
     /// [`Engine::capacity_bytes`].
     fn capacity_bytes(&self, medium: &dyn SegmentStore) -> u64;
     /// [`Engine::pairs_that_fit`].
@@ -282,6 +284,10 @@ impl<E: Engine + Send + 'static> DynEngine for E {
 
     fn stats(&self) -> StoreStats {
         Engine::stats(self)
+    }
+
+    fn value_bytes_max(&self) -> u32 {
+        Engine::value_bytes_max(self)
     }
 
     fn live_bytes(&self) -> u64 {

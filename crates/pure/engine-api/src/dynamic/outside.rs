@@ -132,6 +132,10 @@ impl Engine for Outside {
         self.0.stats()
     }
 
+    fn value_bytes_max(&self) -> u32 {
+        self.0.value_bytes_max()
+    }
+
     fn live_bytes(&self) -> u64 {
         self.0.live_bytes()
     }

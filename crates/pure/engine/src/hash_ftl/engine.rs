@@ -95,6 +95,10 @@ impl Engine for HashFtl {
     }
 
     /// In all segments: pairs, sections, invalid mappings.
+    fn value_bytes_max(&self) -> u32 {
+        self.config.value_bytes_max
+    }
+
     fn live_bytes(&self) -> u64 {
         self.log.live_bytes()
     }

@@ -168,6 +168,10 @@ impl Engine for HashStore {
         StoreStats { pairs: self.index.len(), ..self.stats }
     }
 
+    fn value_bytes_max(&self) -> u32 {
+        self.config.value_bytes_max
+    }
+
     fn live_bytes(&self) -> u64 {
         self.log.live_bytes()
     }

@@ -200,6 +200,10 @@ impl<S: Structure> Engine for Store<S> {
         StoreStats { pairs: self.entries_at_most(), pair_bytes: self.content_bytes(), ..self.kv }
     }
 
+    fn value_bytes_max(&self) -> u32 {
+        self.settings.value_bytes_max
+    }
+
     fn live_bytes(&self) -> u64 {
         self.content_bytes()
     }

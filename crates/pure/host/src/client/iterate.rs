@@ -181,6 +181,10 @@ impl<T: Driver> KvClient<T> {
         loop {
             let limits = (iterator.batch_bytes, pairs_max);
             let (status, answer, payload) = self.ask_next(iterator.number, limits, backwards, seek)?;
+            // The command is a sound one: a device whose iterators only rise refuses this field of it.
+            if backwards && status.is(Status::INVALID_FIELD) {
+                return Err(HostError::NoOrder);
+            }
             check_iterator(status)?;
             if has_pairs(answer, &mut iterator.batch_bytes)? {
                 return PairBatch::new(payload, answer.ended());

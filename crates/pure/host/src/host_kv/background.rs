@@ -47,7 +47,8 @@ impl HostKv {
 
     /// Whether a quantum is due, and what it waits for is here.
     pub fn has_background(&self) -> bool {
-        let is_due = !self.workers.is_idle || self.store.job(&self.medium).is_some();
+        let is_due =
+            !self.medium.is_gone() && (!self.workers.is_idle || self.store.job(&self.medium).is_some());
         is_due && self.workers.crew.pages(0).is_none_or(|pages| self.medium.all_here(pages))
     }
 
@@ -111,6 +112,9 @@ impl HostKv {
 
     /// Several workers: `visit` sees each that can do a quantum now and has not begun one, and its job. A quantum follows for each.
     pub fn begin_jobs(&mut self, visit: &mut dyn FnMut(usize, Job)) {
+        if self.medium.is_gone() {
+            return;
+        }
         let Self { workers: Workers { crew, due, .. }, medium, store, .. } = self;
         while let Some((worker, job)) = crew.arrived(|pages| medium.all_here(pages)) {
             visit(worker, job);

@@ -37,7 +37,7 @@ use saker_engine::{
 };
 use saker_log::LogStats;
 use saker_nvme::Key;
-use saker_segment_store::{Reads, SegmentStore, Step};
+use saker_segment_store::{CellError, Reads, SegmentStore, Step};
 use saker_sim::{Meter, Unit};
 use scan::Taken;
 use settings::Asked;
@@ -98,6 +98,11 @@ impl HostKv {
     /// Counters of the engine's log.
     pub fn log_stats(&self) -> LogStats {
         self.store.log_stats()
+    }
+
+    /// Longest value that it takes, in bytes.
+    pub fn value_bytes_max(&self) -> u32 {
+        self.store.value_bytes_max()
     }
 
     /// Bytes that live, and that may live at once.
@@ -231,7 +236,8 @@ impl HostKv {
 
     /// It is tried if it may go on, and again while what it needs is here already.
     fn run_if_ready<W: Meter>(&mut self, parked: &mut Parked, w: &mut W) -> Option<Outcome> {
-        if parked.turn == Turn::Waits || self.is_still_full(parked) || !self.medium.all_here(&parked.pages) {
+        let has_to_wait = parked.turn == Turn::Waits || self.is_still_full(parked);
+        if has_to_wait && !self.medium.is_gone() || !self.medium.all_here(&parked.pages) {
             return None;
         }
         loop {
@@ -287,6 +293,10 @@ impl HostKv {
     }
 
     fn execute<W: Meter>(&mut self, parked: &mut Parked, w: &mut W) -> Option<Outcome> {
+        if self.medium.is_gone() && !parked.op.only_reads() {
+            self.medium.release_pages(&parked.pages);
+            return Some(Err(CellError::HostIo.into()));
+        }
         let m = &mut self.medium;
         let step = match &parked.op {
             Op::Put(key, value) => {

@@ -42,6 +42,13 @@ pub enum Op {
     Flush,
 }
 
+impl Op {
+    /// Whether it changes nothing, and makes nothing last.
+    pub(super) fn only_reads(&self) -> bool {
+        matches!(self, Self::Get(_) | Self::Exists(_) | Self::Scan { .. } | Self::Snapshot | Self::Release(_))
+    }
+}
+
 /// What came of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {

@@ -26,6 +26,7 @@ use super::blocks::BlockQueue;
 use super::held::{HeldPages, Parts, Reading};
 use block_cache::BlockCache;
 use erases::{Erase, Erases};
+use saker_nvme::status::sct;
 use saker_segment_store::{
     CellError, Completion, Geometry, Io, PageAddr, PageBuffer, SegmentId, SegmentView, SlotId, Tag,
 };
@@ -121,6 +122,8 @@ pub struct BlockSegments {
     outstanding: BTreeSet<Tag>,
     completions: VecDeque<Completion>,
     next_tag: u64,
+    /// It takes no writes any more.
+    is_gone: bool,
     stats: SegmentStats,
 }
 
@@ -163,6 +166,7 @@ impl BlockSegments {
             outstanding: BTreeSet::new(),
             completions: VecDeque::new(),
             next_tag: 0,
+            is_gone: false,
             stats: SegmentStats::default(),
         }
     }
@@ -201,6 +205,7 @@ impl BlockSegments {
         self.outstanding.clear();
         self.completions.clear();
         self.erases = Erases::default();
+        self.is_gone = false;
         self.take_empty();
     }
 
@@ -253,6 +258,12 @@ impl BlockSegments {
         self.torn.retain(|at| self.geometry.segment_of(*at) != segment);
     }
 
+    /// Whether the device has answered a write, a deallocation or a Flush with an error that is not of its media: other segments would
+    /// fare no better.
+    pub fn is_gone(&self) -> bool {
+        self.is_gone
+    }
+
     /// Takes completions from the queue. True if there were any.
     pub fn poll(&mut self) -> bool {
         let mut any = false;
@@ -260,6 +271,8 @@ impl BlockSegments {
             any = true;
             let Some(request) = self.on_way.remove(&done.ticket) else { continue };
             let ok = done.status.is_success();
+            let is_read = matches!(request, Request::Read { .. });
+            self.is_gone |= !ok && !is_read && done.status.sct() != sct::MEDIA;
             match request {
                 Request::Read { at, reading, fills } => {
                     let found = done.data.filter(|_| ok).ok_or(CellError::Read);

@@ -67,10 +67,13 @@ impl<T: Driver> Served<T> {
             return answer;
         }
         let (live, capacity) = self.store.main().fill_bytes();
+        let longest = self.store.value_bytes_max();
         let grown = self.rewritten(sqe, size_of::<KvNamespace>() as u32, &mut |page| {
             if let Ok((told, _)) = KvNamespace::mut_from_prefix(page) {
                 told.nsze += capacity;
                 told.nuse += live;
+                let formats = told.kvf.iter_mut().filter(|format| format.key_max_bytes.get() > 0);
+                formats.for_each(|format| format.value_max_bytes.set(longest));
             }
         });
         (grown.err().unwrap_or(answer.0), answer.1)

@@ -19,7 +19,7 @@ use saker_nvme::Status;
 fn is_being_formatted(main: &mut HostKv, mut wait: impl FnMut()) -> Result<bool, OpenError> {
     match ask(main, Op::Get(EPOCH_KEY.to_vec()), &mut wait)? {
         Ok(Answer::Value(found)) => Ok(found == BEING_FORMATTED.to_le_bytes()),
-        Ok(_) => Err(OpenError::Record),
+        Ok(_) => Err(OpenError::Record(EPOCH_KEY.to_vec())),
         Err(KvError::NotFound) => Ok(false),
         Err(why) => Err(OpenError::Main(why)),
     }

@@ -82,6 +82,8 @@ pub(super) fn status_of(error: KvError) -> Status {
         KvError::Exists => Status::KEY_EXISTS,
         KvError::KeySize => Status::INVALID_KEY_SIZE,
         KvError::ValueSize => Status::INVALID_VALUE_SIZE,
+        // The device below takes no writes any more.
+        KvError::Unrecovered(why) if why.is_of_host() => Status::INTERNAL_ERROR,
         KvError::Unrecovered(_) | KvError::Corrupt => Status::UNRECOVERED_ERROR,
         KvError::Transfer => Status::DATA_TRANSFER_ERROR,
         KvError::Unsupported(_) => Status::INVALID_OPCODE,

@@ -19,7 +19,7 @@ use crate::device::DeviceLsm;
 use crate::lines::Lines;
 use crate::metadata::Metadata;
 use crate::options::Options;
-use crate::record::Stamps;
+use crate::record::{STAMP_BYTES, Stamps};
 use crate::store::flight::Flight;
 use crate::store::rollback::Returning;
 use crate::store::route::Detecting;
@@ -109,6 +109,11 @@ impl Hybrid {
         self.all_tombs_known = true;
         (self.views, self.returning, self.costs) = (Views::default(), Returning::default(), Costs::default());
         (self.detecting, self.device_writes) = (Detecting::default(), 0);
+    }
+
+    /// Longest value in bytes: the main tree takes every record in the end, and a record has its stamp beside the value.
+    pub fn value_bytes_max(&self) -> u32 {
+        self.main.value_bytes_max().saturating_sub(STAMP_BYTES as u32)
     }
 
     /// The main tree.

@@ -58,6 +58,17 @@ pub(crate) enum InMain {
     Nothing,
 }
 
+/// Bytes of the longest value that it writes.
+fn longest_value(op: &Op) -> usize {
+    match op {
+        Op::Put(_, value) => value.len(),
+        Op::Batch(batch) => {
+            batch.writes().iter().map(|(_, value)| value.map_or(0, <[u8]>::len)).max().unwrap_or(0)
+        }
+        _ => 0,
+    }
+}
+
 impl Hybrid {
     pub(crate) fn begin_write(&mut self, id: u64, op: Op, w: &mut Work<'_>) {
         let keys: Result<Vec<Key>, _> = match &op {
@@ -68,6 +79,9 @@ impl Hybrid {
         let Some(keys) = keys.ok().filter(|keys| keys.iter().all(|key| *key.padded() != EPOCH_KEY)) else {
             return self.end(id, Err(KvError::KeySize));
         };
+        if longest_value(&op) > self.value_bytes_max() as usize {
+            return self.end(id, Err(KvError::ValueSize));
+        }
         self.returning.last_write = self.now;
         let is_first = self.lines.join(id, &keys);
         let writing = Writing {

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Where such a store ends: a device that is gone, the longest value, what it does not have, what somebody else has written.
+
+use super::{BYTES, PRESSED, image};
+use saker::{BackupOptions, DeviceUrl, HostError, Kv, KvError, RestoreOptions, ScanOptions};
+use saker_testing::tier;
+
+/// Puts until one fails, and what it failed with.
+fn fill(kv: &mut Kv) -> Option<HostError> {
+    (0..6000_u64).find_map(|n| kv.put(format!("key{}", n % 700).as_bytes(), &[n as u8; 700]).err())
+}
+
+/// Without power no call lasts for good: neither tree goes on with work that cannot end.
+#[test]
+fn when_power_has_gone_every_call_ends() {
+    let mut failed = 0;
+    for policy in ["eager", "lazy", "adaptive"] {
+        for cut in (0..tier(24, 400)).map(|n: u64| 1 + n * n / 2) {
+            let url = format!("mem:?profile=tiny&size={BYTES}B&hybrid={policy}&{PRESSED}&fault.cut={cut}");
+            let Ok(mut kv) = Kv::open(&url) else { continue };
+            let Some(error) = fill(&mut kv) else { continue };
+            failed += 1;
+            assert!(!matches!(error, HostError::Timeout { .. }), "{policy}, cut {cut}: {error}");
+            assert!(kv.flush().is_err() && kv.put(b"key", b"value").is_err(), "{policy}, cut {cut}");
+            let _ = (kv.get(b"key1"), kv.delete(b"key2"));
+        }
+    }
+    assert!(failed > 20, "{failed} cuts were felt");
+}
+
+/// What is one byte too long is refused and leaves what was there, whichever tree would have taken it.
+#[test]
+fn a_value_that_is_too_long_changes_nothing() {
+    let dir = tempfile::tempdir().expect("a folder");
+    for url in [format!("mem:?profile=tiny&size={BYTES}B&hybrid&{PRESSED}"), image(dir.path())] {
+        let mut kv = Kv::open(&url).expect("opens");
+        let (mut fits, mut refused) = (1, 4 << 20);
+        while fits + 1 < refused {
+            let bytes = usize::midpoint(fits, refused);
+            match kv.put(b"key", &vec![7; bytes]) {
+                Ok(()) => fits = bytes,
+                Err(HostError::Kv(KvError::ValueLength) | HostError::ValueLength { .. }) => refused = bytes,
+                Err(error) => panic!("{bytes}: {error}"),
+            }
+            let kept = kv.get(b"key").expect("reads").map_or(0, |value| value.len());
+            assert_eq!(kept, if fits == 1 { 0 } else { fits });
+        }
+        assert!(fits > 64 << 10, "{fits}");
+    }
+}
+
+#[test]
+fn what_the_store_does_not_have_is_refused_by_name() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let url = image(dir.path());
+    let mut kv = Kv::open(&url).expect("opens");
+    kv.put(b"key", b"value").expect("stored");
+    let falling = ScanOptions { backwards: true, ..ScanOptions::default() };
+    assert_eq!(kv.scan(&falling, &mut |_, _| true), Err(HostError::NoOrder));
+    kv.close().expect("closes");
+    let error = Kv::open(&format!("{url}&depth=2000")).expect_err("too deep");
+    assert!(error.to_string().contains("takes 1 to 1023"), "{error}");
+    Kv::open(&format!("{url}&depth=1023")).expect("opens").close().expect("closes");
+    let parsed = DeviceUrl::parse(&url).expect("a URL");
+    let error = saker::build_device(&parsed).map(drop).expect_err("not served");
+    assert!(error.to_string().contains("leave it out"), "{error}");
+    let file = dir.path().join("disk.bak");
+    let error = saker::back_up(&url, &file, &BackupOptions::default(), &mut |_| {}).expect_err("no backup");
+    assert!(error.to_string().contains("hybrid") && !file.exists(), "{error}");
+    let alone = url.trim_end_matches("?hybrid");
+    saker::back_up(alone, &file, &BackupOptions::default(), &mut |_| {}).expect("namespaces");
+    let options = RestoreOptions { replace: true, ..RestoreOptions::default() };
+    let files = [file];
+    let error = saker::restore(&files, &url, &options, &mut |_| {}).expect_err("no restore");
+    assert!(error.to_string().contains("hybrid"), "{error}");
+    // The namespaces bring the store with them.
+    saker::restore(&files, alone, &options, &mut |_| {}).expect("restored");
+    let mut kv = Kv::open(&url).expect("opens");
+    assert_eq!(kv.get(b"key").expect("reads"), Some(b"value".to_vec()));
+}
+
+/// Who writes to the namespace of pairs alone keeps the store from opening; the error names the key, and what to do with it helps.
+#[test]
+fn what_others_have_written_is_named() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let url = image(dir.path());
+    let mut kv = Kv::open(&url).expect("opens");
+    kv.put(b"ours", b"value").expect("stored");
+    kv.close().expect("closes");
+    let alone = url.replace("?hybrid", "?nsid=1");
+    let mut kv = Kv::open(&alone).expect("opens");
+    kv.put(b"theirs", b"short").expect("stored");
+    kv.close().expect("closes");
+    let error = Kv::open(&url).expect_err("not ours").to_string();
+    assert!(error.contains("`theirs`") && error.contains("delete it there"), "{error}");
+    let mut kv = Kv::open(&alone).expect("opens");
+    assert!(kv.delete(b"theirs").expect("deleted"));
+    kv.close().expect("closes");
+    let mut kv = Kv::open(&url).expect("opens");
+    assert_eq!(kv.get(b"ours").expect("reads"), Some(b"value".to_vec()));
+}
