@@ -28,6 +28,7 @@ mod sessions;
 mod shards;
 mod stress;
 mod table;
+mod tuner;
 mod waits;
 mod workers;
 mod write_control;

@@ -38,7 +38,7 @@ macro_rules! entry {
 }
 
 /// All of them, in the order in which they are listed.
-pub static ALL: [Entry; 49] = [
+pub static ALL: [Entry; 51] = [
     entry!("saker-motiv", saker_motiv::run),
     entry!("saker-write-batch", saker_write::run_batch),
     entry!("saker-write-io", saker_write::run_io),
@@ -70,7 +70,9 @@ pub static ALL: [Entry; 49] = [
     entry!("compound-bulk", compound::bulk::run),
     entry!("kvaccel-slowdown", kvaccel::timelines::slowdown),
     entry!("kvaccel-stall-avoid", kvaccel::timelines::stall_avoid),
-    entry!("kvaccel-throughput", kvaccel::throughput::run),
+    entry!("kvaccel-throughput", kvaccel::throughput::throughput),
+    entry!("kvaccel-p99", kvaccel::throughput::tail),
+    entry!("kvaccel-efficiency", kvaccel::throughput::efficiency),
     entry!("kvaccel-pcie-idle", kvaccel::link::idle),
     entry!("kvaccel-pcie-use", kvaccel::link::usage),
     entry!("kvaccel-rollback", kvaccel::rollback::run),

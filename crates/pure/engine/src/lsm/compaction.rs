@@ -133,7 +133,7 @@ impl LsmStore {
     /// Starts what is due while threads are free. True if tables went down a level, which is all a call does.
     pub(super) fn start_compactions(&mut self) -> bool {
         let page_bytes = u64::from(self.log.geometry().page_bytes);
-        while self.own.compactions.len() < self.config.compaction_threads.max(1) as usize {
+        while self.own.compactions.len() < self.config.threads() {
             let pick = if self.reveal.merges() {
                 // Towards one level one goes on alone.
                 let pick = self

@@ -59,7 +59,7 @@ impl LsmStore {
     }
 
     fn may_begin_compaction(&self) -> bool {
-        let has_thread = self.own.compactions.len() < self.config.compaction_threads.max(1) as usize;
+        let has_thread = self.own.compactions.len() < self.config.threads();
         has_thread && self.own.sizes.is_due && !self.own.none_to_begin
     }
 

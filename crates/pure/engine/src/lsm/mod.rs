@@ -105,12 +105,14 @@ impl From<LsmConfig> for Settings {
         let LsmConfig { owner, ring_lasts, value_bytes_max, checkpoint_bytes_min, write_buffer_size, .. } =
             config;
         let LsmConfig { packing, program_price, min_blob_size, .. } = config;
+        let full_memtable_bytes = config.full_memtable_bytes();
         Self {
             owner,
             ring_lasts,
             value_bytes_max,
             checkpoint_bytes_min,
             write_buffer_size,
+            full_memtable_bytes,
             packing,
             program_price,
             min_blob_size,

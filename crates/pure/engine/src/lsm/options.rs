@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings of the tree. Names and meaning follow RocksDB's options where it has them.
 
+use super::settings::BYTES;
 use super::table::Layout;
 use crate::ordered::{Settings, block};
 use saker_segment_store::Geometry;
@@ -57,6 +58,41 @@ pub struct LsmConfig {
     pub packing: Option<Packing>,
     /// For packing that saves time: bytes that a core copies while [`PRICED_BYTES`] are programmed, all dies at work.
     pub program_price: u32,
+    /// What the store does with less of for now.
+    pub limits: Limits,
+}
+
+/// Limits below what room is kept for, so that they may change while the store is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Modelled bytes that make a memtable full, if fewer than `write_buffer_size`.
+    pub write_buffer: u64,
+    /// Compactions that go on at once, if fewer than `compaction_threads`. What goes on beyond it ends as it began.
+    pub compaction_threads: u32,
+    /// Bytes of level 1, if fewer than `max_bytes_for_level_base`.
+    pub level_base: u64,
+}
+
+impl Limits {
+    /// None.
+    pub const NONE: Self = Self { write_buffer: 1 << 32, compaction_threads: 64, level_base: BYTES };
+}
+
+impl LsmConfig {
+    /// Modelled bytes that make a memtable full now.
+    pub fn full_memtable_bytes(&self) -> u64 {
+        self.write_buffer_size.min(self.limits.write_buffer)
+    }
+
+    /// Compactions that may go on at once now, at least one.
+    pub fn threads(&self) -> usize {
+        self.compaction_threads.min(self.limits.compaction_threads).max(1) as usize
+    }
+
+    /// Bytes of level 1 now.
+    pub fn level_base_bytes(&self) -> u64 {
+        self.max_bytes_for_level_base.min(self.limits.level_base)
+    }
 }
 
 impl LsmConfig {
@@ -92,6 +128,7 @@ impl LsmConfig {
             pinned_levels: 0,
             packing: None,
             program_price: PRICED_BYTES,
+            limits: Limits::NONE,
         }
     }
 }

@@ -51,7 +51,7 @@ pub type Cursors = [Option<Key>; LEVELS];
 /// Bytes a level should have at most.
 pub fn level_bytes_max(config: &LsmConfig, level: usize) -> u64 {
     let growth = config.max_bytes_for_level_multiplier.saturating_pow(level as u32 - 1);
-    config.max_bytes_for_level_base.saturating_mul(growth)
+    config.level_base_bytes().saturating_mul(growth)
 }
 
 /// How far a level is beyond what it should be, in hundredths, without the tables that jobs take away.

@@ -10,7 +10,7 @@ use saker_value_log::packing::Packing;
 
 const U32: u64 = u32::MAX as u64;
 /// More than any device holds.
-const BYTES: u64 = 1 << 48;
+pub(super) const BYTES: u64 = 1 << 48;
 
 /// Fewer pages of a table, and its description, which takes whole pages too, would be a large part of it.
 const PAGES_MIN: u32 = 4;
@@ -70,6 +70,11 @@ const _: () = {
     assert!(OWN_BLOCK_BYTES >= BLOCK_BYTES_MIN && OWN_BLOCK_BYTES <= BLOCK_BYTES_MAX);
 };
 
+/// Limits that change while a store is open, since what may be stored does not depend on them.
+const WRITE_BUFFER_LIMIT: &str = "write_buffer_limit";
+const THREADS_LIMIT: &str = "compaction_threads_limit";
+const LEVEL_BASE_LIMIT: &str = "level_base_limit";
+
 const fn number(name: &'static str, range: (u64, u64), default: &'static str, help: &'static str) -> Setting {
     Setting { name, values: Values::Number(range.0, range.1), phase: Phase::AtOpen, default, help }.checked()
 }
@@ -80,7 +85,7 @@ const fn live(name: &'static str, range: (u64, u64), default: &'static str, help
 }
 
 /// All of them.
-pub static SETTINGS: [Setting; 20] = [
+pub static SETTINGS: [Setting; 23] = [
     number("write_buffer_size", (1 << 10, 1 << 32), "S/64, 16KiB to 64MiB", "bytes that fill a memtable"),
     number("max_write_buffer_number", (2, 64), "2", "memtables, with the one that is written"),
     number("compaction_threads", (1, 64), "1", "compactions at once"),
@@ -143,6 +148,19 @@ pub static SETTINGS: [Setting; 20] = [
     }
     .checked(),
     live(PROGRAM_PRICE, (0, U32), "the profile's", "for `auto-time`: bytes copied while 1024 are programmed"),
+    live(
+        WRITE_BUFFER_LIMIT,
+        (1 << 10, 1 << 32),
+        "4GiB",
+        "bytes that fill a memtable, if fewer than write_buffer_size",
+    ),
+    live(THREADS_LIMIT, (1, 64), "64", "compactions at once, if fewer than compaction_threads"),
+    live(
+        LEVEL_BASE_LIMIT,
+        (1 << 10, BYTES),
+        "none",
+        "bytes of level 1, if fewer than max_bytes_for_level_base",
+    ),
 ];
 
 /// The packing policy that was asked for.
@@ -197,6 +215,9 @@ pub fn told(c: &LsmConfig, page_bytes: u32) -> Settings {
         ("pinned_levels", c.pinned_levels.into()),
         (PACKING, packing.unwrap_or(0)),
         (PROGRAM_PRICE, c.program_price.into()),
+        (WRITE_BUFFER_LIMIT, c.limits.write_buffer),
+        (THREADS_LIMIT, c.limits.compaction_threads.into()),
+        (LEVEL_BASE_LIMIT, c.limits.level_base),
     ])
 }
 
@@ -213,6 +234,7 @@ pub fn retuned(config: LsmConfig, now: &LsmConfig) -> LsmConfig {
         max_bytes_for_level_multiplier: now.max_bytes_for_level_multiplier,
         bloom_bits_per_key: now.bloom_bits_per_key,
         program_price: now.program_price,
+        limits: now.limits,
         ..config
     }
 }
@@ -271,6 +293,9 @@ pub fn apply(settings: &Settings, mut config: LsmConfig, geometry: &Geometry) ->
             "pinned_levels" => c.pinned_levels = n as u32,
             PACKING => c.packing = packing(settings),
             PROGRAM_PRICE => c.program_price = n as u32,
+            WRITE_BUFFER_LIMIT => c.limits.write_buffer = n,
+            THREADS_LIMIT => c.limits.compaction_threads = n as u32,
+            LEVEL_BASE_LIMIT => c.limits.level_base = n,
             _ => {}
         }
     }

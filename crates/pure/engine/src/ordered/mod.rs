@@ -60,8 +60,10 @@ pub struct Settings {
     pub value_bytes_max: u32,
     /// A manifest is due when the log has grown by this many bytes.
     pub checkpoint_bytes_min: u64,
-    /// Modelled bytes of a memtable that make it full.
+    /// Modelled bytes of a memtable for which there is room.
     pub write_buffer_size: u64,
+    /// Modelled bytes of a memtable that make it full, at most as many.
+    pub full_memtable_bytes: u64,
     /// Where values go in the value log; `None`: DMA reaches any byte.
     pub packing: Option<Packing>,
     /// Bytes that a core copies while [`PRICED_BYTES`] are programmed, all dies at work.
@@ -84,12 +86,14 @@ impl Settings {
     pub fn new(owner: u16, geometry: &Geometry, quota_segments: u32, ring_lasts: bool) -> Self {
         let segment = geometry.segment_bytes();
         let bytes = segment * u64::from(quota_segments);
+        let write_buffer_size = (bytes / 64).clamp(16 << 10, WRITE_BUFFER_BYTES_MAX);
         Self {
             owner,
             ring_lasts,
             value_bytes_max: Self::value_bytes_most(geometry),
             checkpoint_bytes_min: (bytes / 8).min(64 << 20),
-            write_buffer_size: (bytes / 64).clamp(16 << 10, WRITE_BUFFER_BYTES_MAX),
+            write_buffer_size,
+            full_memtable_bytes: write_buffer_size,
             packing: None,
             program_price: PRICED_BYTES,
             min_blob_size: 0,
@@ -182,7 +186,7 @@ impl<S: Structure> Store<S> {
 
     /// Whether the memtable is full.
     pub(crate) fn is_full(&self) -> bool {
-        self.mem.bytes() >= self.settings.write_buffer_size
+        self.mem.bytes() >= self.settings.full_memtable_bytes
     }
 
     /// Whether the memtable may be frozen.

@@ -115,6 +115,7 @@ impl From<TreeConfig> for Settings {
             value_bytes_max,
             checkpoint_bytes_min,
             write_buffer_size,
+            full_memtable_bytes: write_buffer_size,
             packing: None,
             program_price: 0,
             min_blob_size: 0,

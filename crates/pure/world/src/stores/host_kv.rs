@@ -2,6 +2,7 @@
 //! Stores at the host in virtual time: HostKV over a block namespace, and the hybrid of it with a tree in the device. Lanes share the
 //! store; each has a core, and the store has no modelled lock.
 
+use super::adoc::{Adoc, AdocOptions};
 pub use super::host_medium::{block_depth, connect};
 pub use super::host_ops::{capabilities, operation, outcome};
 pub use super::hosted::Hosted;
@@ -80,6 +81,7 @@ pub struct HostStore<K = HostKv> {
     reads_before: ReadPath,
     /// What was counted when the last operation of a job had ended.
     at_end: Option<Vec<(&'static str, u64)>>,
+    tuner: Option<Adoc>,
 }
 
 /// A thread's way into the store.
@@ -101,6 +103,18 @@ impl HostStore {
         let mut below = Clocked(build.timed(host.clone()));
         let store = connect(build, &host, depth, &mut below)?;
         Ok(Self::over(store, below, build, job))
+    }
+
+    /// The same with a tuner.
+    #[must_use]
+    pub fn tuned(mut self, options: AdocOptions) -> Self {
+        self.tuner = Some(Adoc::new(options, self.shared.borrow_mut().store.tree_mut()));
+        self
+    }
+
+    /// How often the tuner changed threads, and memtables.
+    pub fn changes(&self) -> [u64; 2] {
+        self.tuner.as_ref().map_or([0; 2], |tuner| tuner.changed)
     }
 }
 
@@ -146,6 +160,7 @@ impl<K: Hosted> HostStore<K> {
             cache_before: CacheStats::default(),
             reads_before: ReadPath::default(),
             at_end: None,
+            tuner: None,
         }
     }
 
@@ -178,8 +193,11 @@ impl<K: Hosted> HostStore<K> {
     }
 
     /// Time is `now`, and so many commands completed. Whether a lane has to look.
-    fn note_completed(&self, commands: u64, now: Instant) -> bool {
+    fn note_completed(&mut self, commands: u64, now: Instant) -> bool {
         let shared = &mut *self.shared.borrow_mut();
+        if let Some(tuner) = &mut self.tuner {
+            tuner.look_if_due(now, shared.store.tree_mut());
+        }
         shared.completions += commands;
         shared.store.set_now(now);
         commands > 0 || shared.store.next_turn().is_some_and(|at| at <= now)
@@ -247,6 +265,9 @@ impl<K: Hosted> KvStore for HostStore<K> {
             1 => job == MAINTENANCE.id && store.quantum(Metered::Counted(meter)),
             _ => store.quantum_of(worker, Metered::Counted(meter)),
         };
+        if let Some(tuner) = &mut self.tuner {
+            tuner.worked(store.did(worker), now, store.tree());
+        }
         if is_priced && store.did(worker) == JobKind::Compaction {
             *priced += Duration::from_nanos(meter.take().as_nanos() * self.merge_cpu_percent / 100);
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Stores over a device, as [`KvStore`](saker_store::KvStore)s, and one entry that runs jobs on any of them in virtual time.
 
+pub mod adoc;
 pub mod batch;
 pub mod disk;
 pub mod groups;
@@ -23,6 +24,7 @@ use crate::driver::Driver;
 use crate::layers::Layers;
 use crate::measured::Measured;
 use crate::result::{Job, RunResult};
+use adoc::AdocOptions;
 use saker_assembly::Build;
 use saker_device::{Device, Timed};
 use saker_engine::write_gate::Stalls;
@@ -114,6 +116,21 @@ pub fn run_virtual(kind: StoreKind, build: &Build, jobs: &[Job]) -> Result<Vec<R
             run_hybrid(build, &Dual { options, ..Dual::default() }, jobs).map(|(results, _)| results)
         }
     }
+}
+
+/// The same on HostKV with a tuner. Also tells how often it changed threads, and memtables.
+///
+/// # Errors
+/// [`HostError`] if the device cannot be connected to.
+pub fn run_tuned(
+    build: &Build,
+    options: AdocOptions,
+    jobs: &[Job],
+) -> Result<(Vec<RunResult>, [u64; 2]), HostError> {
+    let first = jobs.first().ok_or(saker_host::ProtocolError::Queues)?;
+    let mut driver = Driver::new(HostStore::timed(build, first)?.tuned(options), build, first)?;
+    let results = jobs.iter().map(|job| driver.run(job)).collect();
+    Ok((results, driver.store.changes()))
 }
 
 /// The same on a hybrid with all choices told. What is left behind comes back before this returns: shows the store then, too.

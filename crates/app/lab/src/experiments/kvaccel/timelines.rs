@@ -10,6 +10,7 @@ use crate::report::Point;
 use saker_engine::write_gate::Hold;
 use saker_hybrid::Rollback;
 use saker_world::RunResult;
+use saker_world::stores::adoc::WhenNoneWaits;
 use serde_json::json;
 
 /// Writes at least.
@@ -22,6 +23,7 @@ struct Line {
     system: System,
     threads: u32,
     result: RunResult,
+    changes: [u64; 2],
 }
 
 impl Line {
@@ -29,8 +31,9 @@ impl Line {
         setup.cx.note(format!("{} with {threads} threads", system.name()));
         let job = writes(setup.cx, operations, setup.plan.value_bytes);
         let ran = system.run(setup, threads, &[job])?;
+        let changes = ran.changes;
         let result = complete(ran.results, &system.name())?.swap_remove(0);
-        Ok(Self { system, threads, result })
+        Ok(Self { system, threads, result, changes })
     }
 
     /// Its numbers, and its time line.
@@ -41,6 +44,10 @@ impl Line {
         whole.add("seconds_without_a_write", poor_seconds(&self.result, 0.0) as f64);
         whole.add("seconds_below_a_tenth", poor_seconds(&self.result, 0.1) as f64);
         whole.add("seconds", self.result.timeline.len() as f64);
+        if let System::Adoc { .. } = self.system {
+            whole.add("thread_changes", self.changes[0] as f64);
+            whole.add("memtable_changes", self.changes[1] as f64);
+        }
         series.push(whole);
         let step = self.result.timeline.len().div_ceil(POINTS_MAX).max(1);
         for (n, seconds) in self.result.timeline.chunks(step).enumerate() {
@@ -51,13 +58,24 @@ impl Line {
         }
     }
 
+    fn told_changes(&self) -> String {
+        let [threads, memtables] = self.changes;
+        let is_tuned = matches!(self.system, System::Adoc { .. });
+        if is_tuned {
+            format!("{threads} changes of threads, {memtables} of memtables; ")
+        } else {
+            String::new()
+        }
+    }
+
     fn told(&self) -> String {
         let (stopped, r) = (self.result.stalls.all(Hold::Stopped), &self.result);
         format!(
-            "{}({}): {:.1} thousand writes a second, {} of {} seconds without one, {} below a tenth of the mean; stopped {} times for {:.1} % of \
+            "{}({}): {}{:.1} thousand writes a second, {} of {} seconds without one, {} below a tenth of the mean; stopped {} times for {:.1} % of \
              the time; the longest put took {:.2} ms.",
             self.system.name(),
             self.threads,
+            self.told_changes(),
             r.rate() / 1e3,
             poor_seconds(r, 0.0),
             r.timeline.len().saturating_sub(1),
@@ -75,30 +93,40 @@ pub fn slowdown(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let operations = cx.operations(WRITES_MIN);
     let setup = Setup { cx, plan: &plan, factor: factor(cx, operations) };
     let (mut series, mut parts, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    let adoc = |slowdown| System::Adoc { slowdown, when_none_waits: WhenNoneWaits::Larger };
     for threads in &plan.threads {
-        let [with, without] = [true, false].map(|slowdown| System::RocksDb { slowdown });
-        let with = Line::run(&setup, operations, with, *threads)?;
-        let without = Line::run(&setup, operations, without, *threads)?;
-        let idle = [&with, &without].map(|line| poor_seconds(&line.result, 0.0) as f64);
-        let rate = with.result.rate() / without.result.rate();
-        if *threads == plan.judged_threads {
-            let fewer = format!("seconds without a write, with slowdown less without ({threads})");
-            parts.push(Part::new(fewer, idle[0] - idle[1], idle[0] < idle[1]));
-            parts.push(Part::new(
-                format!("throughput with slowdown over without ({threads})"),
-                rate,
-                rate < 1.0,
-            ));
-        }
-        for line in [with, without] {
-            notes.push(line.told());
-            line.points(setup.factor, &mut series);
+        for (name, systems) in [
+            ("RocksDB", [true, false].map(|slowdown| System::RocksDb { slowdown })),
+            ("ADOC", [true, false].map(adoc)),
+        ] {
+            let with = Line::run(&setup, operations, systems[0], *threads)?;
+            let without = Line::run(&setup, operations, systems[1], *threads)?;
+            if *threads == plan.judged_threads {
+                parts.extend(slowdown_parts(name, &with, &without));
+            }
+            for line in [with, without] {
+                notes.push(line.told());
+                line.points(setup.factor, &mut series);
+            }
         }
     }
-    parts.push(Part::new("ADOC: not built", f64::NAN, false));
     let mut book = cx.book();
     book.order("AC-kvaccel-slowdown-1", &parts, notes.join(" "));
     Ok(Outcome { series, checks: book.finish() })
+}
+
+/// What slowdown does to a system: fewer seconds without a write, and fewer writes.
+fn slowdown_parts(name: &str, with: &Line, without: &Line) -> [Part; 2] {
+    let idle = [with, without].map(|line| poor_seconds(&line.result, 0.0) as f64);
+    let rate = with.result.rate() / without.result.rate();
+    [
+        Part::new(
+            format!("{name}: seconds without a write, with slowdown less without"),
+            idle[0] - idle[1],
+            idle[0] < idle[1],
+        ),
+        Part::new(format!("{name}: throughput with slowdown over without"), rate, rate < 1.0),
+    ]
 }
 
 /// Runs kvaccel-stall-avoid.
@@ -110,6 +138,7 @@ pub fn stall_avoid(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let systems = [
         System::RocksDb { slowdown: true },
         System::RocksDb { slowdown: false },
+        System::ADOC,
         System::KvAccel(Rollback::Eager),
         System::KvAccel(Rollback::Lazy),
         System::KvAccelBlocking,

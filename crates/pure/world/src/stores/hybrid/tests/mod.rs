@@ -4,6 +4,7 @@
 
 mod cuts;
 mod histories;
+mod linear;
 mod rig;
 
 use super::{Dual, iter_kvssd};
