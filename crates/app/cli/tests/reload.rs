@@ -282,3 +282,21 @@ fn beside_backups_and_hosts_that_authenticate() {
     target.end();
     run(&["check", image.to_str().unwrap()]);
 }
+
+/// A configuration whose image is not there is not sound, and is as soon as it is; a server that has it open is no obstacle.
+#[test]
+fn an_image_that_is_not_there_is_named_beforehand() {
+    let dir = tempfile::tempdir().unwrap();
+    let (image, config) = (dir.path().join("disk.img"), dir.path().join("saker.toml"));
+    let text = format!("listen = [\"127.0.0.1:0\"]\n[[subsystem]]\nurl = \"file:{}\"\n", image.display());
+    std::fs::write(&config, text).unwrap();
+    let check = || saker().args(["serve", "--check-config", "--config"]).arg(&config).output().unwrap();
+    let checked = check();
+    let said = String::from_utf8_lossy(&checked.stderr);
+    assert!(!checked.status.success() && said.contains("disk.img"), "{said}");
+    saker::create_image(&image, 8 << 20, "tiny", 1).unwrap();
+    assert!(check().status.success());
+    let open = saker::Kv::open(&format!("file:{}", image.display())).unwrap();
+    assert!(check().status.success(), "it is in use, as by a server");
+    drop(open);
+}

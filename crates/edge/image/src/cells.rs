@@ -96,6 +96,17 @@ impl FileCells {
         }
     }
 
+    /// Ends the run of a device that nobody was served by, because something in the image is damaged: it is closed in order. It would look
+    /// used otherwise, and after a crash of the operating system damage in an image that was in use counts as torn by the crash, which is
+    /// nothing that anybody is told. An image that is being recovered from such a crash stays marked.
+    pub fn leave(&mut self) {
+        let was_whole = matches!(self.history, PowerHistory::Clean | PowerHistory::Killed);
+        if was_whole && self.sync_failed.is_none() && self.trouble.is_over() {
+            // If it cannot be written it stays marked.
+            let _ = self.finish();
+        }
+    }
+
     /// Records that a planned power cut ends this run: the next open keeps the ring only with a capacitor.
     ///
     /// # Errors

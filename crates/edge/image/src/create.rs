@@ -7,6 +7,7 @@ use super::lock::Locked;
 use super::{ImageConfig, ImageError, epochs, host};
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Makes an image with erased flash and an empty ring. It takes header, epoch table and ring of disk space;
@@ -26,13 +27,16 @@ pub fn create(path: &Path, config: &ImageConfig) -> Result<(), ImageError> {
     })
 }
 
+/// Its owner alone may read it: whoever reads it has all pairs, and whoever opens it can keep others from doing so.
+const OWNER_ALONE: u32 = 0o600;
+
 fn new_file(path: &Path) -> Result<File, ImageError> {
-    OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(|source| {
-        match source.kind() {
+    OpenOptions::new().read(true).write(true).create_new(true).mode(OWNER_ALONE).open(path).map_err(
+        |source| match source.kind() {
             io::ErrorKind::AlreadyExists => ImageError::Exists { path: path.to_path_buf() },
             _ => ImageError::io(path, "create")(source),
-        }
-    })
+        },
+    )
 }
 
 fn explain(path: &Path, layout: &Layout, error: io::Error) -> ImageError {

@@ -36,6 +36,11 @@ impl Trouble {
         }
     }
 
+    /// Whether the last write succeeded.
+    pub const fn is_over(&self) -> bool {
+        self.pause.is_none()
+    }
+
     /// Whether trying again is due.
     pub fn is_worth_trying(&self) -> bool {
         self.pause.is_none_or(|(_, end)| Instant::now() >= end)
@@ -44,10 +49,10 @@ impl Trouble {
     #[cold]
     fn refused(&mut self, path: &Path, error: &io::Error) {
         let now = Instant::now();
-        let begins = self.pause.is_none();
         let pause = self.pause.map_or(PAUSE_MIN, |(last, _)| (last * 2).min(PAUSE_MAX));
         self.pause = Some((pause, now + pause));
-        if begins && self.spoke_at.is_none_or(|at| now - at > QUIET) {
+        // An episode that was not told because another one had just been is told if it lasts.
+        if !self.told && self.spoke_at.is_none_or(|at| now - at > QUIET) {
             (self.told, self.spoke_at) = (true, Some(now));
             say(&refusal(path, error));
         }
@@ -161,6 +166,12 @@ mod tests {
         trouble.note(path, &full());
         trouble.note(path, &Ok(()));
         assert_eq!(trouble.spoke_at, told, "not many times a second");
+        // One that lasts is told, though another had just been when it began.
+        trouble.note(path, &full());
+        assert!(!trouble.told);
+        trouble.spoke_at = trouble.spoke_at.and_then(|at| at.checked_sub(QUIET + PAUSE_MAX));
+        trouble.note(path, &full());
+        assert!(trouble.told, "writing does not go on");
     }
 
     #[test]

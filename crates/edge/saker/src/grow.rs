@@ -13,6 +13,7 @@ use crate::part::Part;
 use crate::url::DeviceUrl;
 use saker_device::NamespaceConfig;
 use saker_host::ScanOptions;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Bytes of blocks that are copied at once.
@@ -75,11 +76,22 @@ pub fn grow_image(
     let old = image::open_mended(path, &image::Patches::default())?.opened.config;
     let (new, nsid) = larger(&old, bytes, nsid)?;
     let part = empty(path, &new)?;
+    let as_the_old_one = same_owner(path, part.place());
+    as_the_old_one.map_err(|source| io(path, "keep owner and mode of", source))?;
     let copied = copy_all(&old, path, part.place(), progress)?;
     let held = held.still_at(path)?;
     part.replace()?;
     drop(held);
     Ok(Grown { flash_bytes_before: flash_bytes(&old), flash_bytes: flash_bytes(&new), nsid, copied })
+}
+
+/// Owner, group and mode of the larger image are the old one's before anything is in it.
+fn same_owner(old: &Path, new: &Path) -> std::io::Result<()> {
+    let (old, made) = (old.metadata()?, new.metadata()?);
+    if (old.uid(), old.gid()) != (made.uid(), made.gid()) {
+        std::os::unix::fs::chown(new, Some(old.uid()), Some(old.gid()))?;
+    }
+    std::fs::set_permissions(new, old.permissions())
 }
 
 fn io(path: &Path, doing: &'static str, source: std::io::Error) -> ImageError {

@@ -34,7 +34,7 @@ pub use backup::{
 pub use block::Block;
 pub use create::{CreatedImage, ImagePlan, NamespacePlan, create_image, new_uuid};
 pub use device::records::device_config;
-pub use device::{build_device, build_device_at, close_device, refuse_hybrid};
+pub use device::{build_device, build_device_at, close_device, refuse_damaged, refuse_hybrid};
 pub use ensure::Ensured;
 pub use error::{Error, PlanError};
 pub use grow::{Grown, grow_image};

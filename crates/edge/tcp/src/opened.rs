@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use saker::url::DeviceUrl;
-use saker::{Error, build_device};
+use saker::{Error, build_device, refuse_damaged};
 use saker_device::controller::NamespaceFacts;
 use saker_host::connect::KvQueueOptions;
 use saker_host::transfer::Available;
@@ -41,9 +41,7 @@ impl Opened {
         url.depth = DEPTH + if has_redis { redis::DEPTH } else { 0 };
         url.nqn.clone_from(&served.nqn);
         let (device, host, _) = build_device(&url)?;
-        if let Some((nsid, what)) = device.damage().into_iter().next() {
-            return Err(Error::Damaged { nsid, what }.into());
-        }
+        let device = refuse_damaged(device)?;
         let port =
             Port { space: host.space, registers: host.registers, doorbells: host.doorbells, bar: host.bar };
         let mut clocked = Clocked::new(device);

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use rustix::event::{EventfdFlags, eventfd};
-use saker::{DeviceUrl, Error, build_device_at};
+use saker::{DeviceUrl, Error, build_device_at, refuse_damaged};
 use saker_device::Attachment;
 use saker_link::{DmaSpace, Doorbells};
 use saker_pcie::bar::{BAR4_BYTES, QUEUE_PAIRS};
@@ -131,10 +131,8 @@ fn open(served: &Served, listener: UnixListener) -> Result<Parts, ServeError> {
             None => Attachment { doorbells: Doorbells::new(QUEUE_PAIRS + 1), ..host },
         }
     };
-    let (mut device, host, _) = build_device_at(&url, &attach)?;
-    if let Some((nsid, what)) = device.damage().into_iter().next() {
-        return Err(Error::Damaged { nsid, what }.into());
-    }
+    let (device, host, _) = build_device_at(&url, &attach)?;
+    let mut device = refuse_damaged(device)?;
     let function = Function::new(host.registers, host.doorbells, host.bar);
     let buffer = served.memory_buffer.then(|| doorbells::memory(BAR4_BYTES)).transpose()?;
     let (function, memory_file) = match buffer {

@@ -55,11 +55,19 @@ pub fn check(args: &ServeArgs) -> Result<(), CliError> {
     let config = configuration(args)?;
     for served in &config.subsystems {
         let parsed = saker::DeviceUrl::parse(&served.url).map_err(saker::Error::from);
-        parsed.and_then(|url| saker::refuse_hybrid(&url)).map_err(|error| {
+        let url = parsed.and_then(|url| saker::refuse_hybrid(&url).map(|()| url)).map_err(|error| {
             CliError::usage(format!("subsystem {}: {error}", served.url), "see docs/urls.md")
         })?;
+        check_image(&url)?;
     }
     config.policies().map(drop).map_err(|error| in_file(args, &error))
+}
+
+/// Whether this user may use the image of a URL, which another process may have open.
+fn check_image(url: &saker::DeviceUrl) -> Result<(), CliError> {
+    let saker::Backing::File(path) = &url.place else { return Ok(()) };
+    let opened = std::fs::OpenOptions::new().read(true).write(!url.readonly).open(path);
+    opened.map(drop).map_err(CliError::file("open", path))
 }
 
 /// Reads the configuration again. What came of it is a line of the log, and an error of it if nothing did.

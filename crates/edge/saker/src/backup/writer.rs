@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::part::Part;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use zerocopy::IntoBytes;
 
@@ -29,10 +30,14 @@ pub(super) struct BackupWriter {
     counted: End,
 }
 
+/// As an image's: it has all pairs.
+const OWNER_ALONE: u32 = 0o600;
+
 impl BackupWriter {
     pub fn create(path: &Path, id: BackupId, base: BackupId) -> Result<Self, Error> {
         let mut part = Part::of(path);
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(part.place());
+        let file =
+            OpenOptions::new().write(true).create(true).truncate(false).mode(OWNER_ALONE).open(part.place());
         let file = file.map_err(BackupError::io(part.place(), "create"))?;
         // A left-over of a killed process is written anew; a backup that is under way is left alone.
         file.try_lock().map_err(|error| BackupError::io(part.place(), "lock")(error.into()))?;

@@ -140,9 +140,7 @@ const REMOTE_PROFILE: &str = "remote";
 
 fn start(url: &DeviceUrl) -> Result<(AnyDriver, Port, String), Error> {
     let (device, host, profile) = made(url, &|queue_pairs| attach(url.depth, queue_pairs))?;
-    if let Some((nsid, what)) = device.damage().into_iter().next() {
-        return Err(Error::Damaged { nsid, what });
-    }
+    let device = refuse_damaged(device)?;
     let driver = if url.threads == 0 {
         AnyDriver::Inline(device)
     } else {
@@ -183,6 +181,35 @@ pub fn close_device(device: AnyDevice) -> Result<(), Error> {
     match device {
         AnyDevice::Untimed(d) => close_cells(*d),
         AnyDevice::Timed(d) => close_cells(*d),
+    }
+}
+
+/// A device all of whose namespaces can be served. Of another one the image is left as it was found.
+///
+/// # Errors
+/// [`Error::Damaged`], with the first namespace that cannot.
+///
+/// ```
+/// let url = saker::DeviceUrl::parse("mem:?size=4MiB&profile=tiny")?;
+/// let (device, _shared_with_host, _profile) = saker::build_device(&url)?;
+/// assert!(saker::refuse_damaged(device).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn refuse_damaged(device: AnyDevice) -> Result<AnyDevice, Error> {
+    let Some((nsid, what)) = device.damage().into_iter().next() else { return Ok(device) };
+    match device {
+        AnyDevice::Untimed(device) => leave_cells(*device),
+        AnyDevice::Timed(device) => leave_cells(*device),
+    }
+    Err(Error::Damaged { nsid, what })
+}
+
+fn leave_cells<T>(device: Device<T>) {
+    let mut flash = device.into_flash();
+    if flash.is_powered()
+        && let Some(media) = flash.media_mut().get_mut::<image::FileCells>()
+    {
+        media.leave();
     }
 }
 

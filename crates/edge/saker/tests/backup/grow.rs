@@ -5,15 +5,53 @@ use super::rig::{Pairs, fill, image, joined, no_news, pairs, url};
 use saker::image::faults::{self, HostFault, HostPlan};
 use saker::image::{Access, ImageError, open};
 use saker::{
-    Block, EngineKind, Error, Kv, PlanError, ScanOptions, grow_image, image_namespaces, repair_image,
-    verify_image,
+    BackupOptions, Block, EngineKind, Error, Kv, PlanError, ScanOptions, back_up, grow_image,
+    image_namespaces, repair_image, verify_image,
 };
 use saker_testing::tier;
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 fn all_of(path: &Path) -> Pairs {
     let mut kv = Kv::open(&format!("{}?readonly", url(path))).expect("opens");
     pairs(&mut kv)
+}
+
+/// Images and backups are their owner's alone, and an image that grows keeps owner and mode, from before its first byte is copied on.
+#[test]
+fn nobody_else_may_read_what_was_made() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (path, part, backup) =
+        (dir.path().join("disk.img"), dir.path().join("disk.img.part"), dir.path().join("b"));
+    let of = |path: &Path| {
+        let found = path.metadata().expect("is there");
+        (found.uid(), found.gid(), found.mode() & 0o7777)
+    };
+    image(&path, EngineKind::HASH_STORE, 4 << 20);
+    let mut kv = Kv::open(&url(&path)).expect("opens");
+    fill(&mut kv, 0..300, 1);
+    kv.close().expect("closes");
+    let (uid, gid, mode) = of(&path);
+    assert_eq!(mode, 0o600);
+    back_up(&url(&path), &backup, &BackupOptions::default(), &mut no_news).expect("backed up");
+    assert_eq!(of(&backup), (uid, gid, 0o600));
+    // Somebody else's: only root can make it so.
+    let others = if std::os::unix::fs::chown(&path, Some(uid + 1), Some(gid + 2)).is_ok() {
+        (uid + 1, gid + 2)
+    } else {
+        (uid, gid)
+    };
+    std::fs::set_permissions(&path, Permissions::from_mode(0o640)).expect("allowed");
+    let expected = (others.0, others.1, 0o640);
+    let mut meanwhile = 0;
+    grow_image(&path, 6 << 20, None, &mut |_| {
+        meanwhile += 1;
+        assert_eq!(of(&part), expected, "while it is copied");
+    })
+    .expect("grows");
+    assert!(meanwhile > 0);
+    assert_eq!(of(&path), expected);
 }
 
 #[test]
