@@ -300,3 +300,17 @@ fn an_image_that_is_not_there_is_named_beforehand() {
     assert!(check().status.success(), "it is in use, as by a server");
     drop(open);
 }
+
+/// A limit of a namespace that is not there limits nothing, which is told.
+#[test]
+fn a_limit_of_no_namespace_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = dir.path().join("saker.toml");
+    let text = "listen = [\"127.0.0.1:0\"]\nlog = \"warn\"\nlog_format = \"json\"\n[[subsystem]]\nurl = \"mem:?size=16MiB&profile=tiny\"\n\
+        [[subsystem.namespace]]\nnsid = 1\nbytes_per_second = 100000000\n[[subsystem.namespace]]\nnsid = 7\ncommands_per_second = 1000\n";
+    std::fs::write(&config, text).unwrap();
+    let mut target = Target::configured(&config);
+    let line = target.line("a limit is for a namespace that is not there");
+    assert_eq!((&line["level"], &line["nsid"]), (&"WARN".into(), &7.into()), "{line}");
+    target.end();
+}

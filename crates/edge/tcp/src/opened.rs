@@ -33,6 +33,16 @@ pub(crate) struct Opened {
     facts: Vec<NamespaceFacts>,
 }
 
+/// A limit of a namespace that is not there limits nothing; it may be made later.
+fn tell_idle_limits(served: &Served, facts: &[NamespaceFacts]) {
+    for limits in &served.namespaces {
+        if facts.iter().all(|there| there.nsid != limits.nsid) {
+            let (nsid, url) = (limits.nsid, &served.url);
+            tracing::warn!(nsid, url, "a limit is for a namespace that is not there");
+        }
+    }
+}
+
 impl Opened {
     /// Opens the device of a served URL.
     pub fn open(served: &Served) -> Result<Self, ServeError> {
@@ -55,6 +65,7 @@ impl Opened {
             connection.transfer_methods(&mut clocked, u32::from(DEPTH) + 1).map_err(Error::from)?;
         let vendor = on_the_network(&available);
         let facts = clocked.facts();
+        tell_idle_limits(served, &facts);
         let redis = served.redis.as_ref();
         let redis = redis.map(|redis| RedisQueue::create(redis, &mut connection, &mut clocked, &facts));
         Ok(Self { clocked, connection, queue, redis: redis.transpose()?, vendor, facts })
