@@ -296,7 +296,7 @@ fn an_image_that_is_not_there_is_named_beforehand() {
     assert!(!checked.status.success() && said.contains("disk.img"), "{said}");
     saker::create_image(&image, 8 << 20, "tiny", 1).unwrap();
     assert!(check().status.success());
-    let open = saker::Kv::open(&format!("file:{}", image.display())).unwrap();
+    let open = Kv::open(&format!("file:{}", image.display())).unwrap();
     assert!(check().status.success(), "it is in use, as by a server");
     drop(open);
 }
