@@ -31,6 +31,8 @@ const LEFT: u32 = 54;
 const FONT: &str = "sans-serif";
 /// The name of a mark of published numbers.
 const PUBLISHED: &str = "published";
+/// From the middle of a mark of a published number to its corners.
+const MARK: i32 = 6;
 /// A mark, and air behind a name.
 const BESIDE_NAME: i32 = 28;
 /// Most lines of a name of a group of bars.
@@ -131,7 +133,7 @@ impl Heading {
 
 /// The corners of a mark of a published number.
 const fn diamond((x, y): (i32, i32)) -> [(i32, i32); 4] {
-    [(x - 6, y), (x, y - 6), (x + 6, y), (x, y + 6)]
+    [(x - MARK, y), (x, y - MARK), (x + MARK, y), (x, y + MARK)]
 }
 
 /// A linear axis that knows its ticks.
@@ -252,14 +254,22 @@ fn draw_bars(chart: &mut Chart<'_, '_>, figure: &Figure) -> Drawn {
             chart.draw_series([bar])?;
         }
         let room = (f64::from(plot_width()) * width / figure.groups.len() as f64) as i32;
-        write_values(chart, figure, line, (width / 2.0 + left, room))?;
+        let marks: Vec<(f64, f64)> =
+            figure.published.iter().filter(|(of, _)| *of == n).map(|(_, mark)| *mark).collect();
+        write_values(chart, figure, (line, &marks), (width / 2.0 + left, room))?;
     }
     Ok(())
 }
 
-/// The number of each bar above it, upright where there is no room across, and nowhere where there is none at all.
-fn write_values(chart: &mut Chart<'_, '_>, figure: &Figure, line: &Line, at: (f64, i32)) -> Drawn {
-    let (middle, room) = at;
+/// The number of each bar above it, upright where there is no room across, and nowhere where there is none at all or a published
+/// number's mark stands.
+fn write_values(
+    chart: &mut Chart<'_, '_>,
+    figure: &Figure,
+    of: (&Line, &[(f64, f64)]),
+    at: (f64, i32),
+) -> Drawn {
+    let ((line, marks), (middle, room)) = (of, at);
     let texts: Vec<String> = line.points.iter().map(|(_, y)| compact(*y)).collect();
     let is_across = texts.iter().all(|text| width(text, TINY) <= room);
     if !is_across && room < TINY as i32 {
@@ -267,6 +277,15 @@ fn write_values(chart: &mut Chart<'_, '_>, figure: &Figure, line: &Line, at: (f6
     }
     for ((x, y), text) in line.points.iter().zip(texts) {
         let Some(top) = figure.y.place(*y) else { continue };
+        let down = |place: f64| chart.plotting_area().map_coordinate(&(*x, place)).1;
+        let height = 3 + if is_across { TINY as i32 } else { width(&text, TINY) };
+        let text_ends = down(top) - height - MARK..=down(top) + MARK;
+        let hides = |(at, value): &(f64, f64)| {
+            at == x && figure.y.place(*value).is_some_and(|place| text_ends.contains(&down(place)))
+        };
+        if marks.iter().any(hides) {
+            continue;
+        }
         let here = EmptyElement::at((x + middle, top));
         let style = if is_across {
             font(TINY, INK).pos(Pos::new(HPos::Center, VPos::Bottom))
@@ -416,6 +435,18 @@ mod tests {
         let ticks = apart(&figure);
         let widest = ticks.iter().map(|t| width(&figure.x.text(*t), SMALL)).max().unwrap();
         assert!(ticks.len() > 4 && widest * ticks.len() as i32 <= plot_width() + widest, "{ticks:?}");
+    }
+
+    /// A bar's number is left out where a mark would lie on it, and only there.
+    #[test]
+    fn marks_lie_on_no_number() {
+        let mut figure = Figure::of(&plan(ChartKind::Bars), &series()).unwrap();
+        let has_number = |figure: &Figure| svg(figure).contains("4.16 k");
+        assert!(has_number(&figure));
+        figure.published = vec![(0, (0.5, 4170.0))];
+        assert!(!has_number(&figure));
+        figure.published = vec![(0, (0.5, 64.0)), (1, (0.5, 4170.0))];
+        assert!(has_number(&figure));
     }
 
     #[test]

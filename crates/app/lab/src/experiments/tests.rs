@@ -170,7 +170,7 @@ fn ids_are_unique_and_every_check_owed_exists() {
 #[test]
 fn charts_draw_what_experiments_measure() {
     for plan in ALL.iter().map(Entry::plan) {
-        let settings = crate::plan::Settings { scale: Some(u32::MAX), ..Default::default() };
+        let settings = Settings { scale: Some(u32::MAX), ..Default::default() };
         let found = crate::run::run(&plan.id, &settings).unwrap();
         for chart in &plan.charts {
             let figure = Figure::of(chart, &found.series);

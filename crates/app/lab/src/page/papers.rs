@@ -14,24 +14,32 @@ pub struct Paper {
 pub const PAPERS: [Paper; 7] = [
     Paper {
         name: "BandSlim",
-        citation: "BandSlim: a bandwidth- and space-efficient KV-SSD. ICPP 2024.",
+        citation: "Park et al.: BandSlim: A Novel Bandwidth and Space-Efficient KV-SSD with an Escape-from-Block Approach. ICPP 2024.",
         prefixes: &["bandslim-"],
     },
     Paper {
         name: "ByteExpress",
-        citation: "ByteExpress. HotStorage 2025, and the seminar talk below.",
+        citation: "ByteExpress: A High-Performance and Traffic-Efficient Inline Transfer of Small Payloads over NVMe. HotStorage 2025, as the seminar talk has it.",
         prefixes: &["byteexpress-"],
     },
-    Paper { name: "Talk", citation: "Youngjae Kim, seminar talk, 16 April 2025.", prefixes: &["talk-"] },
+    Paper {
+        name: "Talk",
+        citation: "Youngjae Kim: Optimizing NVMe-Based Key-Value Interfaces and Leveraging KVSSDs: A Comprehensive Study. Seminar talk, 16 April 2025.",
+        prefixes: &["talk-"],
+    },
     Paper {
         name: "KVAccel",
-        citation: "KVAccel. IPDPS 2025, as the seminar talk has it.",
+        citation: "KVAccel: A Novel Write Accelerator for LSM-Tree-Based KV Stores with Host-SSD Collaboration. IPDPS 2025, as the seminar talk has it.",
         prefixes: &["kvaccel-"],
     },
-    Paper { name: "SAKER", citation: "SAKER. SYSTOR 2025.", prefixes: &["saker-"] },
+    Paper {
+        name: "SAKER",
+        citation: "Zhong, Wang, Jiang: SAKER: A Software Accelerated Key-value Service via the NVMe Interface. SYSTOR 2025.",
+        prefixes: &["saker-"],
+    },
     Paper {
         name: "Compound commands",
-        citation: "Compound commands for key-value SSDs. HotStorage 2019.",
+        citation: "Kim, Kim et al.: Transaction Support using Compound Commands in Key-Value SSDs. HotStorage 2019.",
         prefixes: &["compound-tkey", "compound-fig"],
     },
     Paper {
