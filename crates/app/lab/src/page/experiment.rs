@@ -2,8 +2,8 @@
 //! The page of an experiment: each claim beside its measurement, the charts, what was fixed, and how to run it again.
 
 use crate::chart::Figure;
+use crate::page::given::{About, FIRST, Run, seconds, words};
 use crate::page::papers::Paper;
-use crate::page::reproduce::{About, FIRST, Run, seconds, words};
 use crate::page::table::{plain, points};
 use crate::page::{drawing, frame};
 use crate::plan::{ChartPlan, Plan};

@@ -4,6 +4,7 @@
 
 mod compare;
 mod experiment;
+mod given;
 mod glossary;
 mod papers;
 mod reproduce;
@@ -13,7 +14,8 @@ use crate::chart::{self, Figure};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use compare::{Panel, compare};
-pub use reproduce::{About, Page, Run, name_of, reproduce};
+pub use given::{About, Run};
+pub use reproduce::{Page, name_of, reproduce};
 
 const STYLE: &str = include_str!("style.css");
 

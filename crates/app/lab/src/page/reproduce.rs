@@ -3,38 +3,13 @@
 
 use crate::page::experiment::{self, Around};
 use crate::page::frame;
+use crate::page::given::{About, FIRST, Run, seconds, words};
 use crate::page::glossary::glossary;
 use crate::page::papers::{OWN, PAPERS, Paper};
 use crate::plan::Plan;
-use crate::report::{Check, Experiment, Origin, Verdict};
+use crate::report::{Check, Origin, Verdict};
 use maud::{Markup, html};
 use std::time::Duration;
-
-/// What a report says of the program that made it, and of where and when.
-#[derive(Clone, Debug, Default)]
-pub struct About {
-    /// Version of the program.
-    pub version: String,
-    /// The commit, if it is known.
-    pub commit: Option<String>,
-    /// Day and time.
-    pub date: String,
-    /// Processor, cores and memory.
-    pub machine: String,
-    /// What was typed.
-    pub command: String,
-}
-
-/// An experiment that was run, and what a report says beside its results.
-#[derive(Clone, Copy, Debug)]
-pub struct Run<'a> {
-    /// The results.
-    pub experiment: &'a Experiment,
-    /// Time by the clock, if it is known.
-    pub took: Option<Duration>,
-    /// What was changed for it, path and value.
-    pub changed: &'a [(String, String)],
-}
 
 /// A file of the report.
 #[derive(Clone, Debug)]
@@ -44,9 +19,6 @@ pub struct Page {
     /// What is in it.
     pub html: String,
 }
-
-/// The name of the first page.
-pub const FIRST: &str = "report.html";
 
 /// The pages, the first one first. `plan_of` knows the titles and charts of experiments.
 pub fn reproduce(about: &About, runs: &[Run<'_>], plan_of: &dyn Fn(&str) -> Option<Plan>) -> Vec<Page> {
@@ -139,26 +111,11 @@ fn verdicts(checks: &[Check]) -> Markup {
     } }
 }
 
-/// A verdict in words.
-pub const fn words(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::CannotFollow => "cannot follow",
-        other => other.name(),
-    }
-}
-
-/// A time by the clock.
-pub fn seconds(time: Duration) -> String {
-    match time.as_secs_f64() {
-        short if short < 10.0 => format!("{short:.2} s"),
-        long => format!("{long:.0} s"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::plan::Settings;
+    use crate::report::Experiment;
     use crate::run::{plan_of, run};
 
     fn pages(ids: &[&str], changed: &[(String, String)]) -> Vec<Page> {
