@@ -19,7 +19,8 @@ pub const PAPERS: [Paper; 7] = [
     },
     Paper {
         name: "ByteExpress",
-        citation: "ByteExpress: A High-Performance and Traffic-Efficient Inline Transfer of Small Payloads over NVMe. HotStorage 2025, as the seminar talk has it.",
+        citation: "ByteExpress: A High-Performance and Traffic-Efficient Inline Transfer of Small Payloads over NVMe. \
+                   HotStorage 2025, as the seminar talk has it.",
         prefixes: &["byteexpress-"],
     },
     Paper {
