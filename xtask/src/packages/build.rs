@@ -67,11 +67,20 @@ fn program(workspace: &Workspace, args: &PackageArgs, out: &Path) -> Result<Path
     build.args(["build", "-p", "saker-cli", "--profile", &args.profile, "--target", STATIC_TARGET]);
     // Flags of the caller's may be for another target.
     build.env_remove("RUSTFLAGS").current_dir(&workspace.root);
+    // Reports name it.
+    build.envs(commit(workspace).map(|commit| ("SAKER_COMMIT", commit)));
     run(&mut build, "`rustup target add x86_64-unknown-linux-musl` installs what it needs")?;
     let built = built(workspace, args);
     let program = out.join("saker");
     run(Command::new("strip").arg("-o").arg(&program).arg(built), "install binutils")?;
     Ok(program)
+}
+
+/// The commit of the source tree, if it is one of git's.
+fn commit(workspace: &Workspace) -> Option<String> {
+    let mut git = Command::new("git");
+    let found = git.args(["rev-parse", "--short=12", "HEAD"]).current_dir(&workspace.root).output().ok()?;
+    found.status.success().then(|| String::from_utf8_lossy(&found.stdout).trim().to_owned())
 }
 
 /// Where cargo puts the program.

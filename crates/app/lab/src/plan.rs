@@ -44,6 +44,9 @@ pub struct Plan {
     /// What was changed after the first run, the earliest first.
     #[serde(default)]
     pub history: Vec<Edit>,
+    /// Changes that take the mechanism away: a claim that still held would not be about it.
+    #[serde(default)]
+    pub planted: Vec<Planted>,
     /// What is drawn.
     #[serde(default)]
     pub charts: Vec<ChartPlan>,
@@ -70,6 +73,21 @@ pub struct Edit {
     pub edit: String,
     /// Why, and what it did to verdicts.
     pub cause: String,
+}
+
+/// A change that takes the mechanism under test away, and the claims that do not hold then.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Planted {
+    /// What is typed behind `--set`.
+    pub set: Vec<String>,
+    /// Claims that pass without the change and fail with it.
+    pub turns: Vec<String>,
+    /// What is taken away.
+    pub what: String,
+    /// Whether the run takes so long that only the soak makes it.
+    #[serde(default)]
+    pub is_dear: bool,
 }
 
 /// A claim as published.
@@ -128,6 +146,27 @@ pub struct ChartPlan {
     /// Only points where these parameters have these values.
     #[serde(default)]
     pub only: BTreeMap<String, Value>,
+    /// Numbers that the publication states for what is drawn.
+    #[serde(default)]
+    pub published: Vec<Published>,
+}
+
+/// Published numbers of one line of a chart.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// The line that they are about.
+    pub of: String,
+    /// The line whose value here they are multiplied with: most publications state ratios.
+    pub over: Option<String>,
+    /// The place of that value, if it is not the number's own.
+    pub over_at: Option<Value>,
+    /// Places on the horizontal axis.
+    pub at: Vec<Value>,
+    /// The number at each of these places.
+    pub value: f64,
+    /// What is stated, for the legend.
+    pub text: String,
 }
 
 /// Lines or bars.

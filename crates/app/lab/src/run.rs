@@ -10,7 +10,7 @@ use crate::report::{AfterFit, Check, Experiment};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The plans of all experiments, in the order in which they are listed.
 pub fn plans() -> impl Iterator<Item = Plan> {
@@ -70,7 +70,7 @@ fn after_fit(entry: &Entry, cx: &Context<'_>, asked: &FitPlan, checks: &mut [Che
 }
 
 /// Memory that experiments together may take by their plans, unless one alone takes more.
-const MEMORY_MIB: u64 = 3072;
+const MEMORY_MIB: u64 = 900;
 
 /// Memory of an experiment at the scale that it is run at.
 fn memory_mib(id: &str, settings: &Settings) -> u64 {
@@ -112,6 +112,17 @@ impl Room {
 /// How long nothing is told at most.
 pub const SILENCE: Duration = Duration::from_secs(10);
 
+/// A result that is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Finished<'a> {
+    /// Its place among all results.
+    pub place: usize,
+    /// The result.
+    pub experiment: &'a Experiment,
+    /// Time by the clock.
+    pub took: Duration,
+}
+
 /// Runs each experiment with each of the settings on `threads` threads. `note` hears of progress on the caller's
 /// thread, and at least every [`SILENCE`]; `done` is given each result as soon as it is there. Results come in order: settings within
 /// experiments.
@@ -123,12 +134,12 @@ pub fn run_all(
     settings: &[Settings],
     threads: usize,
     note: &mut dyn FnMut(Progress),
-    done: &mut dyn FnMut(&Experiment),
+    done: &mut dyn FnMut(&Finished<'_>),
 ) -> Result<Vec<Experiment>, LabError> {
     let work: Vec<(&str, &Settings)> =
         ids.iter().flat_map(|id| settings.iter().map(move |s| (id.as_str(), s))).collect();
     let (next, room) = (AtomicUsize::new(0), Room::new(MEMORY_MIB));
-    let (results, result) = channel::<(usize, Result<Experiment, LabError>)>();
+    let (results, result) = channel::<(usize, Duration, Result<Experiment, LabError>)>();
     let (steps, step) = channel();
     let mut all = Vec::new();
     std::thread::scope(|scope| {
@@ -139,9 +150,10 @@ pub fn run_all(
                     let n = next.fetch_add(1, Ordering::Relaxed);
                     let Some((id, settings)) = work.get(n).copied() else { break };
                     let taken = room.take(memory_mib(id, settings));
+                    let begun = Instant::now();
                     let outcome = run_noting(id, settings, Some(steps.clone()));
                     room.give(taken);
-                    let _ = results.send((n, outcome));
+                    let _ = results.send((n, begun.elapsed(), outcome));
                     let _ = steps.send(Progress::Done { id: id.to_owned() });
                 }
             });
@@ -154,9 +166,9 @@ pub fn run_all(
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             note(progress);
-            for (n, outcome) in result.try_iter() {
-                outcome.iter().for_each(&mut *done);
-                all.push((n, outcome));
+            for (place, took, outcome) in result.try_iter() {
+                outcome.iter().for_each(|experiment| done(&Finished { place, experiment, took }));
+                all.push((place, outcome));
             }
         }
     });
@@ -195,12 +207,16 @@ mod tests {
     #[test]
     fn results_are_given_as_they_come() {
         let ids = ["bandslim-dlt".to_owned(), "compound-fig1".to_owned()];
-        let mut given = Vec::new();
+        let (mut given, mut places) = (Vec::new(), Vec::new());
         let mut ends = 0;
         let mut note = |progress| ends += usize::from(matches!(progress, Progress::Done { .. }));
-        let all =
-            run_all(&ids, &[Settings::default()], 2, &mut note, &mut |done| given.push(done.id.clone()));
+        let all = run_all(&ids, &[Settings::default()], 2, &mut note, &mut |done| {
+            given.push(done.experiment.id.clone());
+            places.push(done.place);
+        });
         given.sort();
+        places.sort_unstable();
+        assert_eq!(places, [0, 1]);
         let all: Vec<_> = all.unwrap().into_iter().map(|e| e.id).collect();
         assert_eq!((given.as_slice(), all.as_slice(), ends), (&ids[..], &ids[..], 2));
     }

@@ -98,6 +98,12 @@ pub fn setting(text: &str) -> Result<(String, String), SettingError> {
     Ok((path.trim().to_owned(), value.trim().to_owned()))
 }
 
+/// What is typed for a setting that was read.
+pub fn typed(path: &str, value: &str) -> String {
+    let prefix = if is_of_an_engine(path) { "" } else { "profile." };
+    format!("{prefix}{path}={value}")
+}
+
 /// Reads `profile.KEY=A,B,C`. A value in brackets may hold commas.
 ///
 /// # Errors
@@ -223,6 +229,10 @@ mod tests {
     fn settings_are_read_strictly() {
         let pair = ("firmware.fetch_ns".to_owned(), "5".to_owned());
         assert_eq!(setting("profile.firmware.fetch_ns = 5"), Ok(pair));
+        for text in ["profile.firmware.fetch_ns=5", "lsm.packing=all", "hash_ftl.table_to_cache=2"] {
+            let (path, value) = setting(text).unwrap();
+            assert_eq!(typed(&path, &value), text);
+        }
         for bad in ["firmware.fetch_ns=5", "profile.x", "profile.=5", "profile.x=", ""] {
             assert_eq!(setting(bad), Err(SettingError::Form(bad.to_owned())));
         }

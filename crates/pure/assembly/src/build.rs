@@ -8,7 +8,7 @@ use saker_device::{
 };
 use saker_engine::lsm::settings::PROGRAM_PRICE;
 use saker_engine::{EngineConfig, Settings};
-use saker_flash::nand::Shape;
+use saker_flash::nand::{AnyCells, CompactCells, Shape};
 use saker_flash::{FaultPlan, Flash, MemCells, PowerCut, Timings};
 use saker_host::host_kv::HOST_PAGE_BYTES;
 use saker_host::memory::{self, Room};
@@ -40,6 +40,9 @@ pub struct Build {
     pub faults: FaultPlan,
     /// Whether pages are programmed; false measures transfers alone ([`Flash::without_nand`]).
     pub nand: bool,
+    /// Whether runs of equal bytes are counted in the cells' memory ([`CompactCells`]): less memory for values that are filler. Power
+    /// is not cut over them.
+    pub compact: bool,
     /// Whether the times of commands are collected.
     pub traces: bool,
     /// The read cache of sessions, or of HostKV.
@@ -91,6 +94,7 @@ impl Build {
             settings: Settings::told(&[(PROGRAM_PRICE, u64::from(price))]),
             faults,
             nand: true,
+            compact: false,
             traces: false,
             cache: CacheOptions::NONE,
             host_page_bytes: HOST_PAGE_BYTES,
@@ -178,7 +182,12 @@ impl Build {
     }
 
     fn flash(&self, timings: Option<Timings>) -> Flash {
-        let flash = Flash::power_on(MemCells::new(self.shape), self.ring(), timings, self.faults);
+        let media: AnyCells = if self.compact {
+            CompactCells::new(self.shape).into()
+        } else {
+            MemCells::new(self.shape).into()
+        };
+        let flash = Flash::power_on(media, self.ring(), timings, self.faults);
         if self.nand { flash } else { flash.without_nand() }
     }
 

@@ -64,7 +64,7 @@ pub struct Options {
     /// Run with each of several values: profile.KEY=A,B,C; several sweeps combine
     #[arg(long, value_name = "SETTING")]
     pub sweep: Vec<String>,
-    /// Write results.json, report.html, verdicts.md and the charts into DIR
+    /// Write results.json, report.html with a page for each experiment, verdicts.md and the charts into DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Experiments that run at the same time

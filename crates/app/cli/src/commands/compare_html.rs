@@ -33,7 +33,7 @@ pub fn render(report: &Comparison) -> String {
     let places =
         timings.iter().flat_map(|timing| report.stores().into_iter().map(move |store| (*timing, store)));
     let panels: Vec<Panel> = places.map(|place| panel(place, report)).collect();
-    page::compare(&About { version: VERSION.to_owned() }, &facts, &panels)
+    page::compare(&About { version: VERSION.to_owned(), ..About::default() }, &facts, &panels)
 }
 
 fn panel((timing, store): (&str, &str), report: &Comparison) -> Panel {

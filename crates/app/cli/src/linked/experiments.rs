@@ -8,7 +8,7 @@ use saker_history::Setup;
 use saker_host::transfer::Adaptive;
 use saker_host::{Method, Pacing, TransferPolicy};
 use saker_lab::rig::Cell;
-use saker_lab::run::{self as lab, Progress};
+use saker_lab::run::{self as lab, Finished, Progress};
 use saker_lab::settings::setting;
 use saker_lab::{Experiment, LabError, Settings};
 use saker_profile::Profile;
@@ -197,7 +197,7 @@ pub fn reproduce(
     settings: &[Settings],
     threads: usize,
     note: &mut dyn FnMut(Progress),
-    done: &mut dyn FnMut(&Experiment),
+    done: &mut dyn FnMut(&Finished<'_>),
 ) -> Result<Vec<Experiment>, CliError> {
     lab::run_all(ids, settings, threads, note, done).map_err(|e| failed(&e, "reproduce"))
 }

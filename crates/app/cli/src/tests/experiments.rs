@@ -45,6 +45,9 @@ fn out_leaves_results_a_page_and_verdicts() {
     let read = |name: &str| std::fs::read_to_string(format!("{out}/{name}")).unwrap();
     assert_eq!(parsed(&read("results.json"))["schema"], "saker.reproduce.v1");
     let page = read("report.html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("badge pass"));
+    assert!(page.contains("href=\"fig-1.html\"") && page.contains("href=\"fig-2.html\""));
+    let page = read("fig-1.html");
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("AC-1") && page.contains("badge pass"));
     assert!(
         read("verdicts.md")

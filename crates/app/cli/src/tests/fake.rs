@@ -282,7 +282,7 @@ impl Fake {
             let settings = options.settings()?;
             let each = ids.iter().flat_map(|id| settings.iter().map(move |settings| (id, settings)));
             let done: Vec<_> = each.map(|(id, settings)| self.experiment(id, settings)).collect();
-            c::reproduce::tell(options, &done, cx)
+            c::reproduce::tell(options, &done, &[], cx)
         };
         match &args.action {
             Action::List => c::reproduce::list(&all.each_ref().map(listed), cx),

@@ -28,7 +28,7 @@ impl Axis {
         if scale == Scale::Linear {
             (min, max) = (min.min(0.0), max * 1.08);
         }
-        let mut axis = Self { label: label.to_owned(), scale, min, max };
+        let mut axis = Self { label: marked(label, scale), scale, min, max };
         if axis.place(min) == axis.place(max) {
             axis.max = max * 2.0 + f64::from(u8::from(max == 0.0));
         }
@@ -72,6 +72,14 @@ impl Axis {
             Scale::Log2 => binary(place.exp2()),
             Scale::Log10 => compact(10f64.powf(place)),
         }
+    }
+}
+
+/// The label, which says so when the axis does not count in equal steps.
+fn marked(label: &str, scale: Scale) -> String {
+    match scale {
+        Scale::Linear => label.to_owned(),
+        Scale::Log2 | Scale::Log10 => format!("{label}, logarithmic"),
     }
 }
 
@@ -169,6 +177,11 @@ mod tests {
             }
         }
         assert_eq!(axis(Scale::Log10, &[1.0]).place(0.0), None);
+        let label = |scale| axis(scale, &[1.0]).label;
+        assert_eq!(
+            (label(Scale::Linear), label(Scale::Log2)),
+            ("size (B)".into(), "size (B), logarithmic".into())
+        );
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub struct Figure {
     pub groups: Vec<String>,
     /// The lines, or the bars of one colour.
     pub lines: Vec<Line>,
+    /// What a publication states: the number of the line that it is about, and its place.
+    pub published: Vec<(usize, (f64, f64))>,
 }
 
 /// One line, or the bars of one colour.
@@ -41,7 +43,11 @@ impl Figure {
             series.iter().filter(|p| p.is_at(&only) && p.get(&plan.y).is_some()).collect();
         let groups = if plan.kind == ChartKind::Bars { places(&chosen, &plan.x) } else { Vec::new() };
         let lines = lines(plan, &chosen, &groups);
-        let values = |which: fn(&(f64, f64)) -> f64| lines.iter().flat_map(|l: &Line| &l.points).map(which);
+        let published = published(plan, &lines, &groups);
+        let values = |which: fn(&(f64, f64)) -> f64| {
+            let stated = published.iter().map(|(_, point)| point);
+            lines.iter().flat_map(|l: &Line| &l.points).chain(stated).map(which)
+        };
         (!lines.is_empty()).then(|| Self {
             title: plan.title.clone(),
             kind: plan.kind,
@@ -49,8 +55,26 @@ impl Figure {
             y: Axis::over(&plan.y_label, plan.y_scale, with_floor(plan, values(|p| p.1))),
             groups,
             lines: lines.clone(),
+            published: published.clone(),
         })
     }
+}
+
+/// What a publication states of these lines, where it can be placed: a ratio needs our own point that it refers to.
+fn published(plan: &ChartPlan, lines: &[Line], groups: &[String]) -> Vec<(usize, (f64, f64))> {
+    let mut found = Vec::new();
+    for stated in &plan.published {
+        let line = |name: &String| lines.iter().position(|line| line.name == *name);
+        let Some(of) = line(&stated.of) else { continue };
+        for x in stated.at.iter().filter_map(|x| place_of(plan, x, groups)) {
+            let base_x = stated.over_at.as_ref().map_or(Some(x), |at| place_of(plan, at, groups));
+            let ours =
+                |n: usize| lines[n].points.iter().find(|point| Some(point.0) == base_x).map(|point| point.1);
+            let base = stated.over.as_ref().map_or(Some(1.0), |name| ours(line(name)?));
+            found.extend(base.map(|base| (of, (x, base * stated.value))));
+        }
+    }
+    found
 }
 
 /// Bars on a logarithmic axis need something to stand on: a tenth of the shortest.
@@ -72,7 +96,10 @@ fn lines(plan: &ChartPlan, chosen: &[&Point], groups: &[String]) -> Vec<Line> {
 }
 
 fn x_of(plan: &ChartPlan, point: &Point, groups: &[String]) -> Option<f64> {
-    let value = point.at.get(&plan.x)?;
+    place_of(plan, point.at.get(&plan.x)?, groups)
+}
+
+fn place_of(plan: &ChartPlan, value: &Value, groups: &[String]) -> Option<f64> {
     if plan.kind == ChartKind::Lines {
         return value.as_f64();
     }
@@ -97,6 +124,7 @@ fn name_of(value: &Value) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::plan::Published;
     use serde_json::json;
 
     pub fn plan(kind: ChartKind) -> ChartPlan {
@@ -111,6 +139,7 @@ pub(super) mod tests {
             y_scale: Scale::Log10,
             by: "method".into(),
             only: [("depth".to_owned(), json!(1))].into(),
+            published: Vec::new(),
         }
     }
 
@@ -143,6 +172,32 @@ pub(super) mod tests {
         let figure = Figure::of(&plan(ChartKind::Bars), &series()).unwrap();
         assert_eq!(figure.groups, ["64", "32", "128"]);
         assert_eq!(figure.lines[1].points, [(0.5, 64.0), (1.5, 32.0), (2.5, 128.0)]);
+    }
+
+    /// A ratio stands over our own line, in the group of its bar; what our run does not have is not drawn.
+    #[test]
+    fn published_numbers_stand_where_they_belong() {
+        let mut chart = plan(ChartKind::Lines);
+        let stated = |of: &str, over: Option<&str>, at: &[u32], value| Published {
+            of: of.into(),
+            over: over.map(str::to_owned),
+            over_at: None,
+            at: at.iter().map(|x| json!(x)).collect(),
+            value,
+            text: "half".into(),
+        };
+        chart.published = vec![
+            stated("inline", Some("prp"), &[32, 64, 7], 0.5),
+            stated("inline", None, &[64], 9000.0),
+            stated("no line", None, &[64], 1.0),
+            stated("inline", Some("no line"), &[64], 1.0),
+        ];
+        let figure = Figure::of(&chart, &series()).unwrap();
+        let expected = [(1, (32.0, 2064.0)), (1, (64.0, 2080.0)), (1, (64.0, 9000.0))];
+        assert_eq!(figure.published, expected);
+        assert!(figure.y.ends().1 > 9000f64.log10(), "the axis reaches so far");
+        chart.kind = ChartKind::Bars;
+        assert_eq!(Figure::of(&chart, &series()).unwrap().published[0], (1, (1.5, 2064.0)));
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub mod axis;
 mod figure;
 mod style;
 mod svg;
+mod text;
 
 pub use figure::{Figure, Line};
 pub use style::themed;

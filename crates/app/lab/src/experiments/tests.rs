@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 use super::*;
+use crate::chart::Figure;
+use crate::plan::{ChartPlan, Settings};
+use crate::report::{Experiment, Verdict};
+use saker_testing::is_soak;
 use std::collections::BTreeSet;
 
 /// Every check that the experiments of this group owe.
@@ -166,14 +170,48 @@ fn ids_are_unique_and_every_check_owed_exists() {
 #[test]
 fn charts_draw_what_experiments_measure() {
     for plan in ALL.iter().map(Entry::plan) {
-        let settings = crate::plan::Settings { scale: Some(u32::MAX), ..Default::default() };
+        let settings = Settings { scale: Some(u32::MAX), ..Default::default() };
         let found = crate::run::run(&plan.id, &settings).unwrap();
         for chart in &plan.charts {
-            let figure = crate::chart::Figure::of(chart, &found.series);
+            let figure = Figure::of(chart, &found.series);
             let figure = figure.unwrap_or_else(|| panic!("{}: {} shows nothing", plan.id, chart.title));
             let svg = crate::chart::svg(&figure);
             assert!(svg.contains("<circle") || svg.contains("<rect"), "{}: {}", plan.id, chart.title);
             assert!(chart.x_label.len() > 3 && chart.y_label.len() > 3);
+            for stated in &chart.published {
+                let alone = ChartPlan { published: vec![stated.clone()], ..chart.clone() };
+                let shown = Figure::of(&alone, &found.series).unwrap().published.len();
+                assert_eq!(shown, stated.at.len(), "{}: {}: {}", plan.id, chart.title, stated.text);
+            }
+        }
+    }
+}
+
+/// A claim that holds without its mechanism would not be about it.
+#[test]
+fn planted_changes_turn_checks_red() {
+    for plan in ALL.iter().map(Entry::plan) {
+        let run = |set: &[String]| {
+            let profile = set.iter().map(|text| crate::settings::setting(text).unwrap()).collect();
+            crate::run::run(&plan.id, &Settings { profile, ..Settings::default() }).unwrap()
+        };
+        let asked: Vec<_> = plan.planted.iter().filter(|planted| !planted.is_dear || is_soak()).collect();
+        if asked.is_empty() {
+            continue;
+        }
+        let plain = run(&[]);
+        for planted in asked {
+            let changed = run(&planted.set);
+            for id in &planted.turns {
+                let of = |found: &Experiment| found.checks.iter().find(|c| c.id == *id).map(|c| c.verdict);
+                let verdicts = (of(&plain), of(&changed));
+                assert_eq!(
+                    verdicts,
+                    (Some(Verdict::Pass), Some(Verdict::Fail)),
+                    "{id} with {:?}",
+                    planted.set
+                );
+            }
         }
     }
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The report as one HTML file: no scripts, no fonts, nothing from elsewhere. It follows the reader's light or dark
+//! Reports as HTML: no scripts, no fonts, nothing from elsewhere. They follow the reader's light or dark
 //! setting.
 
 mod compare;
+mod experiment;
+mod given;
+mod glossary;
+mod papers;
 mod reproduce;
 mod table;
 
@@ -10,7 +14,8 @@ use crate::chart::{self, Figure};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use compare::{Panel, compare};
-pub use reproduce::{About, reproduce};
+pub use given::{About, Run};
+pub use reproduce::{Page, name_of, reproduce};
 
 const STYLE: &str = include_str!("style.css");
 

@@ -4,6 +4,7 @@
 use super::Flash;
 use super::jobs::JobKind;
 use super::pin_table::PinTable;
+use crate::nand::Cells;
 use crate::nand::timing::Work;
 use saker_duty::Duty;
 use saker_segment_store::PageAddr;
@@ -183,6 +184,7 @@ impl ReadPins {
 impl Flash {
     /// Asks for pages; they are pinned until [`Flash::unpin`]. `None`: they are all here (always without a model).
     pub fn bring(&mut self, pages: &[PageAddr], class: Class) -> Option<Pinned> {
+        self.media.settle();
         self.model.as_ref()?;
         let id = self.reads.open();
         for page in pages {

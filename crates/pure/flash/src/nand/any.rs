@@ -2,7 +2,7 @@
 //! The cells of a flash, wherever they are kept. Those in memory are known by their type, so that calls of them cost nothing;
 //! all others are behind a pointer. So nothing above the cells is compiled once for each way to keep them.
 
-use super::{Cell, Cells, Lasting, MemCells, Shape};
+use super::{Cell, Cells, CompactCells, Lasting, MemCells, Shape};
 use saker_segment_store::{CellError, PageAddr, PowerHistory, SegmentId};
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -12,6 +12,8 @@ use std::collections::BTreeSet;
 pub enum AnyCells {
     /// In memory.
     Memory(MemCells),
+    /// In memory, their runs of equal bytes counted.
+    Compact(CompactCells),
     /// Anywhere else.
     Other(Box<dyn Cells>),
 }
@@ -21,6 +23,7 @@ impl AnyCells {
     pub fn get<M: Cells>(&self) -> Option<&M> {
         let any: &dyn Any = match self {
             Self::Memory(cells) => cells,
+            Self::Compact(cells) => cells,
             Self::Other(cells) => cells.as_ref(),
         };
         any.downcast_ref()
@@ -30,6 +33,7 @@ impl AnyCells {
     pub fn get_mut<M: Cells>(&mut self) -> Option<&mut M> {
         let any: &mut dyn Any = match self {
             Self::Memory(cells) => cells,
+            Self::Compact(cells) => cells,
             Self::Other(cells) => cells.as_mut(),
         };
         any.downcast_mut()
@@ -44,6 +48,7 @@ impl Clone for AnyCells {
     fn clone(&self) -> Self {
         match self {
             Self::Memory(cells) => Self::Memory(cells.clone()),
+            Self::Compact(cells) => Self::Compact(cells.clone()),
             Self::Other(cells) => panic!("cells outside memory are not copied: {cells:?}"),
         }
     }
@@ -52,6 +57,12 @@ impl Clone for AnyCells {
 impl From<MemCells> for AnyCells {
     fn from(cells: MemCells) -> Self {
         Self::Memory(cells)
+    }
+}
+
+impl From<CompactCells> for AnyCells {
+    fn from(cells: CompactCells) -> Self {
+        Self::Compact(cells)
     }
 }
 
@@ -66,6 +77,7 @@ macro_rules! each {
     ($self:expr, $cells:ident => $call:expr) => {
         match $self {
             AnyCells::Memory($cells) => $call,
+            AnyCells::Compact($cells) => $call,
             AnyCells::Other($cells) => $call,
         }
     };
@@ -80,6 +92,11 @@ impl Cells for AnyCells {
     #[inline]
     fn cell(&self, at: PageAddr) -> Cell<'_> {
         each!(self, c => c.cell(at))
+    }
+
+    #[inline]
+    fn settle(&mut self) {
+        each!(self, c => c.settle());
     }
 
     fn bring_in(&mut self) {
@@ -126,7 +143,7 @@ impl Cells for AnyCells {
     #[inline]
     fn keeps_counters(&self) -> bool {
         match self {
-            Self::Memory(_) => false,
+            Self::Memory(_) | Self::Compact(_) => false,
             Self::Other(cells) => cells.keeps_counters(),
         }
     }
@@ -197,12 +214,17 @@ mod tests {
     fn what_is_kept_is_found_whichever_way_the_cells_are_known() {
         let geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 4, segments: 4 };
         let memory = || MemCells::new(Shape { geometry, channels: 1, luns: 1 });
-        for mut cells in [AnyCells::from(memory()), AnyCells::from(Box::new(memory()))] {
+        let compact = CompactCells::new(memory().shape());
+        for mut cells in [AnyCells::from(memory()), compact.into(), AnyCells::from(Box::new(memory()))] {
             assert_eq!(cells.saved(3), None);
             cells.save(3, true).expect("memory takes everything");
             cells.set_erasing(BTreeSet::from([7])).expect("memory takes everything");
             assert_eq!((cells.saved(3), cells.erasing()), (Some(true), &BTreeSet::from([7])));
-            assert_eq!(cells.get::<MemCells>().and_then(|memory| memory.saved(3)), Some(true));
+            let found = cells
+                .get::<MemCells>()
+                .map(|c| c.saved(3))
+                .or(cells.get::<CompactCells>().map(|c| c.saved(3)));
+            assert_eq!(found, Some(Some(true)));
         }
     }
 }

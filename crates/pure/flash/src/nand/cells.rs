@@ -84,6 +84,9 @@ pub trait Cells: Any + Debug + Send {
     fn shape(&self) -> Shape;
     /// A page.
     fn cell(&self, at: PageAddr) -> Cell<'_>;
+    /// Nobody looks at a page now: what was only made for a look may go.
+    #[inline]
+    fn settle(&mut self) {}
     /// Brings in the memory that all pages will need, where they are kept in memory.
     fn bring_in(&mut self) {}
     /// Programs an erased page. An error of the host ([`CellError::is_of_host`]) leaves the page erased: it can be

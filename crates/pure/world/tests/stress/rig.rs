@@ -91,6 +91,7 @@ fn of_segments(capacitor: bool, seed: u64, kv_segments: u32, segment_pages: u32)
         config,
         faults: FaultPlan::default(),
         nand: true,
+        compact: false,
         traces: false,
         cache: saker_host::CacheOptions::NONE,
         host_page_bytes: saker_host::host_kv::HOST_PAGE_BYTES,

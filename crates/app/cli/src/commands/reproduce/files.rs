@@ -5,32 +5,51 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use saker_lab::chart::{Figure, svg};
-use saker_lab::page::{self, About};
+use saker_lab::page::{self, Run};
 use saker_lab::report::SCHEMA;
 use saker_lab::run::plan_of;
-use saker_lab::{Check, Experiment, Origin};
+use saker_lab::{Check, Experiment, Origin, Settings};
 use serde_json::json;
 
 use super::super::target::Target;
+use super::about::about;
 use super::text::{after_fit, cell, summary};
+use crate::args::reproduce::Options;
 use crate::error::{CliError, one_line};
 use crate::output::{self, VERSION};
 
-/// Writes `results.json`, `report.html`, `verdicts.md` and a chart for each figure.
+/// Writes `results.json`, `report.html` with a page for each experiment, `verdicts.md` and a chart for each figure.
 ///
 /// # Errors
-/// `File`.
-pub fn write(directory: &Path, seed: Option<u64>, done: &[Experiment]) -> Result<(), CliError> {
+/// `File`; `Usage` for settings that make no sense.
+pub fn write(
+    directory: &Path,
+    options: &Options,
+    done: &[Experiment],
+    times: &[Option<Duration>],
+) -> Result<(), CliError> {
     std::fs::create_dir_all(directory).map_err(CliError::file("create", directory))?;
     let mut results = Vec::new();
-    output::document(&mut results, SCHEMA, seed, &json!({ "experiments": done }))?;
+    output::document(&mut results, SCHEMA, options.seed, &json!({ "experiments": done }))?;
     put(&directory.join("results.json"), &results)?;
-    let about = About { version: VERSION.to_owned() };
-    put(&directory.join("report.html"), page::reproduce(&about, done, &plan_of).as_bytes())?;
+    let settings = options.settings()?;
+    // Results come in order: settings within experiments.
+    let run = |(n, experiment)| Run {
+        experiment,
+        took: times.get(n).copied().flatten(),
+        changed: settings
+            .get(n % settings.len().max(1))
+            .map_or(&[][..], |settings: &Settings| &settings.profile),
+    };
+    let runs: Vec<Run<'_>> = done.iter().enumerate().map(run).collect();
+    for page in page::reproduce(&about(), &runs, &plan_of) {
+        put(&directory.join(page.file), page.html.as_bytes())?;
+    }
     put(&directory.join("verdicts.md"), verdicts(done).as_bytes())?;
-    charts(directory, done)
+    charts(directory, &runs)
 }
 
 /// The file that has each result as soon as it is there, a line for each: what a run that is ended leaves.
@@ -77,12 +96,9 @@ pub fn put(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     Target::write(path, bytes)
 }
 
-fn charts(directory: &Path, done: &[Experiment]) -> Result<(), CliError> {
-    for (place, experiment) in done.iter().enumerate() {
-        // Swept experiments share an id.
-        let earlier = done[..place].iter().filter(|e| e.id == experiment.id).count();
-        let name =
-            if earlier == 0 { experiment.id.clone() } else { format!("{}-sweep{earlier}", experiment.id) };
+fn charts(directory: &Path, runs: &[Run<'_>]) -> Result<(), CliError> {
+    for (place, Run { experiment, .. }) in runs.iter().enumerate() {
+        let name = page::name_of(runs, place);
         let charts = plan_of(&experiment.id).map(|plan| plan.charts).unwrap_or_default();
         for (n, figure) in charts.iter().filter_map(|c| Figure::of(c, &experiment.series)).enumerate() {
             put(&directory.join(format!("{name}-{}.svg", n + 1)), svg(&figure).as_bytes())?;
@@ -107,6 +123,11 @@ fn verdicts(done: &[Experiment]) -> String {
                 one_line(&edit.edit),
                 one_line(&edit.cause)
             );
+        }
+        for planted in plan_of(id).map(|plan| plan.planted).unwrap_or_default() {
+            let set: Vec<String> = planted.set.iter().map(|set| format!("`--set '{set}'`")).collect();
+            let (set, turned) = (set.join(" "), planted.turns.join(", "));
+            let _ = writeln!(text, "- Turned red: {turned}, by {set}: {}.", one_line(&planted.what));
         }
         if !text.ends_with("\n\n") {
             text.push('\n');

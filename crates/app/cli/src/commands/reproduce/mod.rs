@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `saker reproduce`
 
+mod about;
 mod diff;
 mod files;
 mod text;
 
+use std::time::Duration;
+
+use saker_lab::run::Finished;
 use saker_lab::{Experiment, Verdict};
 use serde_json::json;
 
@@ -67,7 +71,11 @@ fn experiments(ids: &[String], options: &Options, cx: &mut Context<'_, '_>) -> R
     let settings = options.settings()?;
     let mut steps = Steps::new(cx.shows_progress(), cx.global.quiet, (ids.len() * settings.len()) as u64);
     let mut saved = options.out.as_deref().map(files::Saved::begin).transpose()?;
-    let mut keep = |experiment: &Experiment| saved.iter_mut().for_each(|saved| saved.add(experiment));
+    let mut times = vec![None; ids.len() * settings.len()];
+    let mut keep = |finished: &Finished<'_>| {
+        times[finished.place] = Some(finished.took);
+        saved.iter_mut().for_each(|saved| saved.add(finished.experiment));
+    };
     let mut note = |progress| {
         if let Some(line) = steps.note(&progress) {
             cx.note(&line);
@@ -76,16 +84,21 @@ fn experiments(ids: &[String], options: &Options, cx: &mut Context<'_, '_>) -> R
     let done = work::reproduce(ids, &settings, options.threads as usize, &mut note, &mut keep);
     steps.finish();
     saved.map_or(Ok(()), files::Saved::end)?;
-    tell(options, &done?, cx)
+    tell(options, &done?, &times, cx)
 }
 
-/// What experiments found; the answer is no when a claim fails.
+/// What experiments found, and how long each took; the answer is no when a claim fails.
 ///
 /// # Errors
 /// `File` for the results, `Output`.
-pub fn tell(options: &Options, done: &[Experiment], cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
+pub fn tell(
+    options: &Options,
+    done: &[Experiment],
+    times: &[Option<Duration>],
+    cx: &mut Context<'_, '_>,
+) -> Result<Exit, CliError> {
     if let Some(directory) = &options.out {
-        files::write(directory, options.seed, done)?;
+        files::write(directory, options, done, times)?;
         cx.note(&format!("see {}", directory.join("report.html").display()));
     }
     show(done, options.seed, cx)?;

@@ -147,6 +147,7 @@ impl System {
         let bytes = (plan.flash_bytes / factor).max(FLASH_MIN);
         let mut build = Build::block(&profile, bytes, cx.seed)?.with_engine(EngineKind::LSM);
         build.interval = second(factor);
+        build.compact = true;
         build.ask(&self.settings(threads, factor));
         cx.asked(build)
     }

@@ -5,8 +5,8 @@ use super::size::Size;
 use crate::error::LabError;
 use saker_engine::hash_ftl::{HashFtl, HashFtlConfig, settings};
 use saker_engine::{Condition, Context, Engine, Job, Settings};
-use saker_flash::nand::Shape;
-use saker_flash::{FaultPlan, Flash, MemCells};
+use saker_flash::nand::{Cells, CompactCells, Shape};
+use saker_flash::{FaultPlan, Flash};
 use saker_segment_store::{Geometry, PageBuffer, Step};
 use saker_sim::{Class, Meter};
 
@@ -39,7 +39,7 @@ impl<W: Meter> Device<W> {
         let config = HashFtlConfig::original(OWNER, &geometry, superblocks, true, GRAIN_BYTES);
         let config = settings::apply(&size.tune(&Settings::NONE, VALUE_BYTES as u64), config);
         let ring = PageBuffer::heap(RING_SLOTS, page_bytes, oob_bytes);
-        let media = MemCells::new(Shape { geometry, channels: 8, luns: LUNS.min(superblock_pages) });
+        let media = CompactCells::new(Shape { geometry, channels: 8, luns: LUNS.min(superblock_pages) });
         let mut flash = Flash::power_on(media, ring, None, FaultPlan::default());
         flash.pool_mut().set_quota(OWNER, superblocks);
         let store = HashFtl::new(config, &flash.view(OWNER, Class::Foreground));
@@ -50,6 +50,7 @@ impl<W: Meter> Device<W> {
         while let Some((_, done)) = self.flash.take_completion() {
             self.store.completed(&done, &mut self.flash.view(OWNER, Class::Background));
         }
+        self.flash.media_mut().settle();
     }
 
     fn background(&mut self) {

@@ -51,6 +51,7 @@ impl<'a> Path<'a> {
         profile.power.capacitor.value = false;
         let mut build = Build::kv(&profile, flash_bytes(values), seed)?.with_engine(EngineKind::LSM);
         build.config.checkpoint_bytes = Some(u64::MAX);
+        build.compact = true;
         build.ask(&Settings::told(&[("write_buffer_size", WRITE_BUFFER_BYTES)]));
         Ok(Self { build, transfer, values })
     }
