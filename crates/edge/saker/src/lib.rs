@@ -59,14 +59,16 @@ pub use saker_host::session::SyncError;
 #[doc(inline)]
 pub use saker_host::{
     CacheOptions, CachePolicy, CacheStats, DeviceIterator, GroupBuilder, GroupStats, HostError, KeyRange,
-    KvError, PairBatch, Require, ScanCursor, ScanOptions, ScanOrder, TransactionSet, Values, Versioned,
-    WriteBatch,
+    KvError, PairBatch, Require, ScanCursor, ScanOptions, ScanOrder, TransactionEnd, TransactionSet, Values,
+    Versioned, WriteBatch,
 };
 pub use saker_image as image;
 #[doc(inline)]
 pub use saker_linux::Submission;
 #[doc(inline)]
 pub use saker_nvme::Key;
+#[doc(inline)]
+pub use saker_nvme::group::{SplitOutcome, TransactionId};
 #[doc(inline)]
 pub use saker_nvme::vendor_specific::{CommandClass, Counter, CounterKind, CounterOf};
 #[doc(inline)]

@@ -8,6 +8,7 @@ mod counted;
 mod formatted;
 mod iterators;
 mod leaving;
+mod splits;
 mod start;
 mod submit;
 mod watch;
@@ -40,6 +41,7 @@ use crate::turn::{Crowd, Turn};
 use counted::class_of;
 use iterators::Iterators;
 use saker_device::Tally;
+use splits::Splits;
 pub(crate) use start::start;
 pub(crate) use watch::Watch;
 
@@ -102,6 +104,7 @@ pub(crate) struct Engine {
     /// Connections that are gone while the device works for them: its commands, and the memory these hold.
     leaving: BTreeMap<ConnectionId, (usize, Seat)>,
     iterators: Iterators,
+    splits: Splits,
     /// Connections with answers to send.
     answered: Vec<ConnectionId>,
     begun: Clock,
@@ -138,6 +141,7 @@ impl Engine {
             crowd: Crowd::default(),
             leaving: BTreeMap::new(),
             iterators: Iterators::default(),
+            splits: Splits::default(),
             answered: Vec::new(),
             begun: Clock::now(),
             looked_at: Instant::ZERO,
@@ -296,6 +300,7 @@ impl Engine {
                 self.answer(id, token, Answer::status(status));
             }
             Ok(command) => {
+                self.note_split(id, token, &command.sqe);
                 let flight = Flight::of(id, token, Purpose::Io, &sqe, now);
                 self.enqueue(Flight { is_read: command.room > 0, ..flight }, command);
             }
@@ -373,6 +378,7 @@ impl Engine {
             Purpose::Io => {}
         }
         self.note_iterator(&flight, answer.status, answer.result);
+        self.split_ended(&flight);
         self.answer(flight.connection, flight.token, answer);
         self.left(flight.connection);
         if let Some(peer) = self.peers.get_mut(&flight.connection) {

@@ -8,6 +8,7 @@ mod history_kill;
 mod killed;
 mod loopback;
 mod redis;
+mod split_kill;
 mod transfer_kill;
 #[path = "../../saker/tests/support/transfers.rs"]
 mod transfers;

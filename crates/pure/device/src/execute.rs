@@ -12,7 +12,7 @@ pub use inner::Inner;
 pub use crate::answer::{Outcome, Reach, Reply, Timing, key_hash, kv_status};
 
 use crate::config::{NamespaceKind, TRANSFER_BYTES_MAX};
-use crate::groups::GroupRequest;
+use crate::groups::{GroupRequest, SplitRequest};
 use crate::iterators::IteratorRequest;
 use crate::long_keys::IndirectRequest;
 use crate::namespace::{Namespace, Store};
@@ -52,6 +52,8 @@ pub enum Request {
     Indirect(Box<IndirectRequest>),
     /// For an iterator.
     Iterator(Box<IteratorRequest>),
+    /// Of a transaction in parts.
+    Split(Box<SplitRequest>),
 }
 
 impl Request {
@@ -102,6 +104,7 @@ impl Request {
             Self::Group(group) => group.bytes_in(),
             Self::Indirect(indirect) => indirect.bytes_in(),
             Self::Iterator(iterator) => iterator.bytes_in(),
+            Self::Split(split) => split.bytes_in(),
             _ => 0,
         }
     }
@@ -111,6 +114,7 @@ impl Request {
         match self {
             Self::Group(group) => group.is_write(),
             Self::Indirect(indirect) => indirect.is_write(),
+            Self::Split(split) => split.is_write(),
             Self::Inner(inner) => inner.is_write(),
             Self::Kv(command, _) => matches!(command, KvCommand::Delete { .. } | KvCommand::Store { .. }),
             Self::Block(command, _) => matches!(
@@ -147,6 +151,7 @@ impl Request {
             Self::Small(command, _) => command.key.as_bytes(),
             Self::Indirect(indirect) => indirect.key(),
             Self::Group(group) => return if group.names_keys() { None } else { Some(Vec::new()) },
+            Self::Split(split) => return Some(vec![split.lane()]),
             Self::Kv(..) | Self::Block(..) | Self::Inner(_) | Self::Iterator(_) => return Some(Vec::new()),
         };
         Some(vec![key_hash(key)])
@@ -172,6 +177,7 @@ impl Request {
             Self::Kv(KvCommand::Exist { key }, _) => single(TimedOp::Exist, key, 0),
             Self::Group(group) => group.timing(space),
             Self::Indirect(indirect) => indirect.timing(),
+            Self::Split(split) => split.timing(space),
             Self::Inner(inner) => inner.timing(space),
             Self::Block(NvmCommand::Read { .. } | NvmCommand::Compare { .. }, pieces) => {
                 Timing::Single(TimedOp::BlockRead, 0, pieces.bytes())
@@ -191,6 +197,7 @@ impl Request {
             Self::Group(group) => group.pieces(),
             Self::Indirect(indirect) => indirect.pieces(),
             Self::Iterator(iterator) => iterator.pieces(),
+            Self::Split(split) => split.pieces(),
             Self::Small(..) => &Pieces::NONE,
         }
     }
@@ -273,6 +280,10 @@ impl Request {
             }
             (Self::Iterator(iterator), Store::Kv(store)) => {
                 iterator.execute(store, &mut namespace.iterators, reach, m, w)
+            }
+            (Self::Split(split), Store::Kv(store)) => {
+                let Namespace { splits, kept, long_keys, .. } = namespace;
+                split.execute(store, splits, kept, *long_keys, reach, m, w)
             }
             (_, store) => Outcome::Done(Reply::status(store.refusal())),
         }

@@ -9,6 +9,7 @@ mod keys;
 mod long;
 mod singly;
 mod source;
+mod split;
 mod transaction;
 
 use crate::answer::{Outcome, Reach, Reply, Timing, kv_status};
@@ -30,6 +31,7 @@ use saker_profile::TimedOp;
 use saker_segment_store::{Reads, SegmentStore, Step};
 use saker_sim::{Meter, Unit};
 use source::{Fault, GroupReach, HostGroup, plain};
+pub use split::{SplitRequest, Splits};
 
 /// A group command on its way.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 //! A namespace and the store behind it.
 
 use crate::config::{DeviceConfig, NamespaceConfig, NamespaceKind};
-use crate::groups::Kept;
+use crate::groups::{Kept, Splits};
 use crate::iterators::Iterators;
 use saker_engine::write_gate::WriteGate;
 use saker_engine::{
@@ -64,6 +64,8 @@ pub struct Namespace {
     pub kept: Kept,
     /// Iterators over its pairs.
     pub iterators: Iterators,
+    /// Transactions of which hosts have sent parts.
+    pub splits: Splits,
     /// How often it was erased in this run.
     pub erasures: u32,
     /// The digest of long keys, if the device takes them.
@@ -88,6 +90,7 @@ impl Namespace {
             usable: true,
             kept: Kept::after(flash.media().power_ons()),
             iterators: Iterators::default(),
+            splits: Splits::default(),
             erasures: 0,
             long_keys: None,
             read_only: device.read_only,
@@ -190,6 +193,7 @@ impl Namespace {
     pub fn begin_erasure(&mut self) {
         self.kept.clear();
         self.iterators.clear();
+        self.splits.clear();
         self.erasures += 1;
         let before = self.take_store();
         self.store = match before {

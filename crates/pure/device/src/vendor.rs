@@ -4,13 +4,13 @@
 use crate::NamespaceKind;
 use crate::device::{Attachment, Device};
 use crate::execute::Request;
-use crate::groups::GroupRequest;
+use crate::groups::{GroupRequest, SplitRequest};
 use crate::iterators::IteratorRequest;
 use crate::long_keys::IndirectRequest;
 use crate::methods::{self, Arrival, InlineHead, Taken, is_known};
 use saker_link::Sqe;
 use saker_nvme::Status;
-use saker_nvme::group::is_group;
+use saker_nvme::group::{is_group, is_split};
 use saker_nvme::vendor_specific::{is_indirect, is_iterator};
 
 /// The first vendor opcode.
@@ -50,6 +50,10 @@ impl<T> Device<T> {
             self.queues.close_value(qid);
             return self.take_iterator(qid, sqe, n).map(Routed::Request);
         }
+        if is_split(sqe.opcode) {
+            self.queues.close_value(qid);
+            return self.take_split(sqe, n).map(Routed::Request);
+        }
         let taken = if self.queues.has_open_values() || methods::is_part(sqe) {
             let was_open = self.queues.is_value_open(qid);
             let taken = self.take_part(qid, sqe, n, head);
@@ -84,6 +88,15 @@ impl<T> Device<T> {
         }
         let request = IteratorRequest::decode(sqe, self.pointer_rule(), qid, &self.host.space)?;
         Ok(Request::Iterator(Box::new(request)))
+    }
+
+    fn take_split(&mut self, sqe: &Sqe, n: usize) -> Result<Request, Status> {
+        let is_kv = matches!(self.namespaces[n].config.kind, NamespaceKind::Kv { .. });
+        if !is_kv || !is_known(self.config.methods, sqe.opcode) {
+            return Err(Status::INVALID_OPCODE);
+        }
+        let request = SplitRequest::decode(sqe, self.pointer_rule(), &self.host.space)?;
+        Ok(Request::Split(Box::new(request)))
     }
 
     fn take_group(&mut self, sqe: &Sqe, n: usize) -> Result<Request, Status> {

@@ -173,7 +173,7 @@ pub enum KvError {
 }
 
 /// Status (SCT and SC) to meaning. Every other status stays [`HostError::Status`].
-const MEANINGS: [(Status, KvError); 15] = [
+const MEANINGS: [(Status, KvError); 16] = [
     (Status::KEY_DOES_NOT_EXIST, KvError::NotFound),
     (Status::KEY_EXISTS, KvError::Exists),
     (Status::CAPACITY_EXCEEDED, KvError::Full),
@@ -188,6 +188,7 @@ const MEANINGS: [(Status, KvError); 15] = [
     (Status::NAMESPACE_WRITE_PROTECTED, KvError::WriteProtected),
     (Status::OPERATION_DENIED, KvError::Denied),
     (Status::ABORTED_BY_HOST, KvError::OutcomeUnknown),
+    (Status::OUTCOME_UNKNOWN, KvError::OutcomeUnknown),
     (Status::HOST_PATHING_ERROR, KvError::Unreachable),
 ];
 

@@ -36,8 +36,8 @@ pub mod transfer;
 pub use cache::{CacheOptions, CachePolicy, CacheStats, ReadCache};
 pub use client::{
     BulkBuffer, ClientOptions, Condition, DeviceIterator, Entry, GroupBuilder, GroupStats, KeyRange,
-    KvClient, OpOutcome, PairBatch, Shown, TransactionAnswer, TransactionOutcome, TransactionRefused, Values,
-    WriteBatch,
+    KvClient, OpOutcome, PairBatch, Shown, TransactionAnswer, TransactionEnd, TransactionOutcome,
+    TransactionRefused, Values, WriteBatch,
 };
 pub use connect::{ConnectOptions, Connection, NamedSettings, Port};
 pub use error::{HostError, KvError, MemoryError, ProtocolError};

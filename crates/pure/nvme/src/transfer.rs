@@ -69,9 +69,11 @@ impl Contents {
 const fn of_kv(sqe: &Sqe) -> Transfer {
     let bytes = sqe.cdw10.get() as u64;
     match sqe.opcode {
-        kv::opcode::STORE | vendor::GROUP | vendor::GROUP_PREFETCH | vendor::ITERATOR_OPEN => {
-            Transfer::ToDevice(bytes)
-        }
+        kv::opcode::STORE
+        | vendor::GROUP
+        | vendor::GROUP_PREFETCH
+        | vendor::ITERATOR_OPEN
+        | vendor::TRANSACTION_PART => Transfer::ToDevice(bytes),
         kv::opcode::RETRIEVE | kv::opcode::LIST | vendor::GROUP_RESULTS | vendor::ITERATOR_NEXT => {
             Transfer::ToHost(bytes)
         }
@@ -152,13 +154,14 @@ pub const fn admin_only_reads(sqe: &Sqe) -> bool {
     matches!(sqe.opcode, admin::opcode::IDENTIFY | admin::opcode::GET_LOG_PAGE | admin::opcode::GET_FEATURES)
 }
 
-/// Whether a command needs memory that host and device share. Buses that move data by commands have none: there, groups
-/// and iterators are the vendor commands that remain.
+/// Whether a command needs memory that host and device share. Buses that move data by commands have none: there, groups,
+/// transactions and iterators are the vendor commands that remain.
 #[must_use]
 pub const fn needs_shared_memory(sqe: &Sqe) -> bool {
     sqe.opcode >= FIRST_VENDOR_OPCODE
         && !matches!(sqe.opcode, vendor::GROUP | vendor::GROUP_RESULTS | vendor::GROUP_PREFETCH)
         && !crate::vendor_specific::is_iterator(sqe.opcode)
+        && !crate::group::is_split(sqe.opcode)
 }
 
 /// Opcodes from here on are vendor specific (Base, "Opcode" of Command Dword 0).
@@ -177,9 +180,12 @@ mod tests {
     #[test]
     fn pairs() {
         let of = |opcode| Contents::Kv.transfer(&sqe(opcode, 77, 0x0304, 9));
-        assert_eq!([of(0x01), of(0xC5), of(0xC9), of(0xD9)], [Transfer::ToDevice(77); 4]);
+        assert_eq!([of(0x01), of(0xC5), of(0xC9), of(0xD9), of(0xDD)], [Transfer::ToDevice(77); 5]);
         assert_eq!([of(0x02), of(0x06), of(0xC2), of(0xDA)], [Transfer::ToHost(77); 4]);
-        assert_eq!([of(0x00), of(0x10), of(0x14), of(0xC0), of(0xE4), of(0x55)], [Transfer::None; 6]);
+        assert_eq!(
+            [of(0x00), of(0x10), of(0x14), of(0xC0), of(0xE4), of(0xE8), of(0x55)],
+            [Transfer::None; 7]
+        );
     }
 
     #[test]
@@ -233,7 +239,7 @@ mod tests {
 
     #[test]
     fn what_needs_shared_memory() {
-        for opcode in [0x00, 0x01, 0x14, 0x7F, 0xC2, 0xC5, 0xC9, 0xD9, 0xDA, 0xE4] {
+        for opcode in [0x00, 0x01, 0x14, 0x7F, 0xC2, 0xC5, 0xC9, 0xD9, 0xDA, 0xDD, 0xE4, 0xE8] {
             assert!(!needs_shared_memory(&sqe(opcode, 0, 0, 0)), "{opcode:02x}");
         }
         for opcode in [0x80, 0xC0, 0xC1, 0xC3, 0xC4, 0xD4, 0xD8, 0xFF] {

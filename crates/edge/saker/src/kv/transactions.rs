@@ -2,7 +2,8 @@
 //! Transactions: pairs that are read and written as if nobody else were there.
 
 use super::Kv;
-use saker_host::{HostError, KeyRange, Require, TransactionSet, Versioned, bounds};
+use saker_host::{HostError, KeyRange, Require, TransactionEnd, TransactionSet, Versioned, bounds};
+use saker_nvme::group::{SplitOutcome, TransactionId};
 use std::collections::BTreeMap;
 
 /// Runs of a transaction before [`Kv::transact`] gives up: each time somebody else has changed what it read.
@@ -134,6 +135,25 @@ impl Kv {
         }
     }
 
+    /// What became of the transaction of an ID ([`Transaction::commit_as`]).
+    ///
+    /// # Errors
+    /// [`KvError::OutcomeUnknown`](crate::KvError::OutcomeUnknown) for a number that is older than the device remembers;
+    /// [`HostError::NoTransactions`] of devices that have none with an ID.
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
+    /// use saker::{SplitOutcome, TransactionId};
+    /// let id = TransactionId { host: [7; 16], number: 1 };
+    /// assert_eq!(kv.transaction_outcome(id)?, SplitOutcome::NotDone);
+    /// kv.begin_transaction()?.commit_as(id)?;
+    /// assert_eq!(kv.transaction_outcome(id)?, SplitOutcome::DoneBefore);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn transaction_outcome(&mut self, id: TransactionId) -> Result<SplitOutcome, HostError> {
+        self.store.transaction_outcome(id)
+    }
+
     /// The value of a key with its version, which no other write of the key has or will have: for who keeps versions
     /// elsewhere, and requires them later ([`Require::Version`]). A power cycle of the device ends them, and
     /// with `hash_store` a collection may: what is required then does not hold.
@@ -240,16 +260,16 @@ impl Transaction<'_> {
     #[expect(clippy::type_complexity, reason = "pairs of keys and values say more than a name")]
     pub fn scan(&mut self, range: &KeyRange<'_>) -> Result<Vec<(Vec<u8>, Vec<u8>)>, HostError> {
         let Some((from, to)) = bounds(range)? else { return Ok(Vec::new()) };
-        let (mut pairs, mut count) = (BTreeMap::new(), 0);
+        let mut pairs = BTreeMap::new();
         for (key, found) in self.kv.store.scan_versioned(&from, &to)? {
             if self.set.version(&key).is_some_and(|before| before != found.version) {
                 return Err(HostError::Conflict { key });
             }
             self.set.read(&key, found.version);
-            count += u32::from(found.value.is_some());
             pairs.extend(found.value.map(|value| (key, value)));
         }
-        self.set.counted(&from, &to, count);
+        let keys: Vec<_> = pairs.keys().cloned().collect();
+        self.set.counted(&from, &to, &keys);
         let is_inside = |key: &[u8]| key >= &from[..] && (to.is_empty() || key < &to[..]);
         for (key, written) in self.set.writes().filter(|(key, _)| is_inside(key)) {
             match written {
@@ -348,6 +368,38 @@ impl Transaction<'_> {
         let Self { kv, set } = self;
         let outcome = kv.store.commit(&set);
         set.writes().for_each(|(key, value)| kv.cache.wrote(key, value, outcome.is_ok()));
+        outcome
+    }
+
+    /// Carries the transaction out under an ID, once: if one of that ID was carried out before, nothing is done and the answer says so. A
+    /// commit whose answer is lost is sent again by itself, over a new connection. It may be longer than a command; what it writes is
+    /// not ([`HostError::TransactionLength`], or status 02h of the device).
+    ///
+    /// The device remembers what was carried out as durably as what it wrote: of each host the last 4,096 numbers, in up to 17 pairs of
+    /// 64 bytes that scans do not show.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit). [`KvError::OutcomeUnknown`](crate::KvError::OutcomeUnknown): no answer came to several attempts, or the
+    /// number is older than the device remembers.
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
+    /// use saker::{SplitOutcome, TransactionEnd, TransactionId};
+    /// let order = TransactionId { host: *b"the shop's ID...", number: 17 }; // 16 bytes that nobody else has
+    /// for answer in [TransactionEnd::Done, TransactionEnd::DoneBefore] {
+    ///     let mut txn = kv.begin_transaction()?;
+    ///     txn.put(b"stock", b"4")?;
+    ///     assert_eq!(txn.commit_as(order)?, answer);
+    /// }
+    /// assert_eq!(kv.transaction_outcome(order)?, SplitOutcome::DoneBefore);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn commit_as(self, id: TransactionId) -> Result<TransactionEnd, HostError> {
+        let Self { kv, set } = self;
+        let outcome = kv.store.commit_as(id, &set);
+        // What was written before may have been replaced since.
+        let is_done = outcome == Ok(TransactionEnd::Done);
+        set.writes().for_each(|(key, value)| kv.cache.wrote(key, value, is_done));
         outcome
     }
 

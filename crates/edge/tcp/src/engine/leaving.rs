@@ -22,6 +22,7 @@ impl Engine {
             self.leaving.insert(id, (with_device, seat));
         }
         self.end_iterators(id);
+        self.end_splits(id);
         for queue in self.subsystem.disconnected(id) {
             self.close(queue);
         }

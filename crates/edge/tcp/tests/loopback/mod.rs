@@ -34,6 +34,7 @@ mod sessions;
 #[path = "../../../saker/tests/support/settings.rs"]
 mod settings;
 mod spaces;
+mod splits;
 mod standard;
 pub mod support;
 mod transactions;

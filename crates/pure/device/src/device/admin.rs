@@ -43,6 +43,7 @@ impl<T> Device<T> {
     fn disable(&mut self) {
         self.queues.clear();
         self.namespaces.iter_mut().for_each(|ns| ns.close_iterators(None));
+        self.namespaces.iter_mut().for_each(|ns| ns.splits.clear());
         self.async_events.clear();
         self.disown_formats();
         self.drains.clear();

@@ -11,6 +11,7 @@
 //! | Write Zeroes | a write without data |
 //! | vendor stores and retrieves of one pair | as Store and Retrieve, however the value came |
 //! | groups | one write of the payload if it may write, one read of what went to the host if anything did |
+//! | parts of transactions | a write of the payload |
 //! | pairs from iterators | a read of what went to the host |
 //! | all others | nothing |
 //!
@@ -43,7 +44,8 @@ impl Request {
             Self::Group(group) => count_group(group.is_write().then(|| group.bytes_in()), reply, work),
             Self::Indirect(indirect) => indirect.count_work(reply.bytes_out, work),
             Self::Iterator(_) => count_group(None, reply, work),
-            Self::Kv(..) | Self::Block(..) => {}
+            Self::Split(split) if split.bytes_in() > 0 => work.wrote(split.bytes_in()),
+            Self::Kv(..) | Self::Block(..) | Self::Split(_) => {}
         }
     }
 }

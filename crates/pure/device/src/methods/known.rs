@@ -4,6 +4,7 @@
 use super::{GATHER_BYTES_MAX, RETRIEVE_BYTES_MAX, announced_by};
 use saker_engine::GROUP_BYTES_MAX;
 use saker_link::REGION_BYTES;
+use saker_nvme::group::is_split;
 use saker_nvme::vendor_specific::{Capabilities, Methods, is_indirect, is_iterator, opcode};
 
 /// The log page of a device with these methods.
@@ -27,6 +28,7 @@ pub fn is_known(methods: Methods, code: u8) -> bool {
         opcode::GROUP_VECTOR | opcode::BULK_PUT => methods.group_comparators(),
         code if is_iterator(code) => methods.iterators(),
         code if is_indirect(code) => methods.indirect_keys(),
+        code if is_split(code) => methods.split_transactions(),
         _ => false,
     }
 }

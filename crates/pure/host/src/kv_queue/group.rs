@@ -4,7 +4,10 @@
 use saker_duty::Duty;
 use saker_link::{STAGING_BYTES, Slot};
 use saker_nvme::Key;
-use saker_nvme::group::{Form, GroupCommand, GroupMode, Op, Packer, PairAddress, Refused, write_vector};
+use saker_nvme::group::{
+    Form, GroupCommand, GroupMode, Op, Packer, PairAddress, Refused, SplitAction, SplitCommand,
+    TransactionId, write_vector,
+};
 
 use super::commands::set_prps;
 use super::{DataPlace, KvQueue, Shape, SubmitError, Ticket};
@@ -201,6 +204,35 @@ impl KvQueue {
     pub fn bulk_put(&mut self, payload: &[u8]) -> Result<Ticket, SubmitError> {
         let sqe = GroupCommand::Bulk { bytes: payload.len() as u32 }.encode(self.nsid);
         self.send(sqe, payload)
+    }
+
+    /// Submits a part of a transaction, which begins it, commits it, or both. DW0 is how many entries there are of it then, or how the
+    /// commit ended.
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    pub fn transaction_part(
+        &mut self,
+        id: TransactionId,
+        begins: bool,
+        commits: bool,
+        payload: &[u8],
+    ) -> Result<Ticket, SubmitError> {
+        let command = SplitCommand::Part { id, bytes: payload.len() as u32, begins, commits };
+        self.send(command.encode(self.nsid), payload)
+    }
+
+    /// Submits what is asked of a transaction in parts.
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    pub fn transaction_control(
+        &mut self,
+        id: TransactionId,
+        action: SplitAction,
+    ) -> Result<Ticket, SubmitError> {
+        let sqe = SplitCommand::Control { id, action }.encode(self.nsid);
+        self.raw(sqe, super::RawData::Untouched)
     }
 
     fn send(&mut self, sqe: saker_nvme::Sqe, payload: &[u8]) -> Result<Ticket, SubmitError> {

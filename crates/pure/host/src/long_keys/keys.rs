@@ -3,6 +3,7 @@
 
 use saker_long_keys::{KeyDigest, is_marked};
 use saker_nvme::Key;
+use saker_nvme::group::is_outcome_key;
 
 use super::page::Look;
 use super::route::{Route, route};
@@ -79,6 +80,9 @@ impl<T: Driver, D: KeyDigest> StoreKeys<'_, T, D> {
                 return Ok(None);
             };
             self.place = Some(key);
+            if is_outcome_key(key.as_bytes()) {
+                continue;
+            }
             if !is_marked(key.as_bytes()) {
                 return Ok(Some(key.as_bytes().to_vec()));
             }

@@ -4,7 +4,7 @@
 use saker_long_keys::MARK;
 use saker_nvme::Key;
 use saker_nvme::Status;
-use saker_nvme::group::{Ask, CountedRange, Op, PairVersion, ToAsk};
+use saker_nvme::group::{Ask, CountedRange, OUTCOME_MARK, Op, PairVersion, ToAsk};
 use std::collections::BTreeMap;
 
 use crate::client::{KeyRange, TransactionRefused};
@@ -17,6 +17,12 @@ pub(super) const NO_ORDER: &str =
 pub(super) const LONG: &str = "there are keys of more than 16 bytes, which are in no order";
 /// The first device key behind all envelopes.
 const BEHIND_ENVELOPES: [u8; 2] = [MARK[0], MARK[1] + 1];
+/// The same of outcomes.
+const BEHIND_OUTCOMES: [u8; 6] = {
+    let mut behind = OUTCOME_MARK;
+    behind[5] += 1;
+    behind
+};
 
 /// No key comes before it.
 const LEAST_KEY: [u8; 1] = [0];
@@ -102,15 +108,29 @@ impl TransactionSet {
         self.reads.get(key).copied()
     }
 
-    /// So many keys were found from one on and before another, if that is one.
-    pub fn counted(&mut self, from: &[u8], to: &[u8], count: u32) {
+    /// These keys, in their order, were found from one on and before another, if that is one. The device counts all keys of a range, also
+    /// those of outcomes: the ranges before and behind them are asked about.
+    pub fn counted(&mut self, from: &[u8], to: &[u8], keys: &[Vec<u8>]) {
         let from = if from.is_empty() { &LEAST_KEY[..] } else { from };
         if self.ranges.is_empty() {
             // Keys that are in no order could be in any range: there are none.
             let none = CountedRange { count: 0, to: &BEHIND_ENVELOPES };
             self.ranges.push((MARK.to_vec(), none.encode()));
         }
-        self.ranges.push((from.to_vec(), CountedRange { count, to }.encode()));
+        let is_before = |key: &[u8]| key < &OUTCOME_MARK[..];
+        let before = keys.partition_point(|key| is_before(key));
+        let behind = keys.len() - keys.partition_point(|key| key.as_slice() < &BEHIND_OUTCOMES[..]);
+        let mut asked = |from: &[u8], to: &[u8], count: usize| {
+            if to.is_empty() || from < to {
+                let range = CountedRange { count: count as u32, to };
+                self.ranges.push((from.to_vec(), range.encode()));
+            }
+        };
+        if !to.is_empty() && is_before(to) {
+            return asked(from, to, before);
+        }
+        asked(from, &OUTCOME_MARK, before);
+        asked(from.max(&BEHIND_OUTCOMES), to, behind);
     }
 
     /// Requires something.

@@ -3,7 +3,7 @@
 //! writes.
 
 use saker_long_keys::KeyDigest;
-use saker_nvme::group::{Ask, Op, PairVersion, ToAsk};
+use saker_nvme::group::{Ask, Op, PairVersion, SplitOutcome, ToAsk, TransactionId};
 use saker_nvme::{Key, Status};
 use std::collections::BTreeSet;
 
@@ -12,12 +12,14 @@ use super::route::{Route, route};
 use super::scan::{ScanOptions, ScanOrder};
 use super::store::KvStoreClient;
 use super::transaction_set::{LONG, NO_ORDER, TransactionSet, Versioned, refusal};
-use crate::client::{KeyRange, TransactionOutcome, WriteBatch};
+use crate::client::{KeyRange, TransactionEnd, TransactionOutcome, WriteBatch};
 use crate::driver::Driver;
-use crate::error::HostError;
+use crate::error::{HostError, KvError};
 
 /// Times that an atomic batch is sent: each time another host has made or deleted a pair that the batch deletes.
 const ATTEMPTS_MAX: u32 = 1000;
+/// Times that a transaction with an ID is sent, while no answer comes.
+const SENDINGS_MAX: u32 = 8;
 /// Pairs of a range that are read in a command.
 const KEYS_AT_ONCE: usize = 64;
 
@@ -105,6 +107,38 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
         self.transaction(&entries)?.map(drop).map_err(|refused| set.error(refused))
     }
 
+    /// Carries a transaction out under an ID, by as many commands as it takes. One whose answer was lost is sent again: a transaction
+    /// that was carried out before is not carried out twice.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit); [`HostError::NoTransactions`] of a device without transactions in parts;
+    /// [`KvError::OutcomeUnknown`] if no answer came to any attempt, or the number is older than the device remembers.
+    pub fn commit_as(
+        &mut self,
+        id: TransactionId,
+        set: &TransactionSet,
+    ) -> Result<TransactionEnd, HostError> {
+        let entries = set.entries();
+        self.check_keys(&entries)?;
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            match self.client.transaction_as(id, &entries) {
+                Ok(Err(refused)) if attempts < SENDINGS_MAX && is_lost(refused.status) => {}
+                Err(HostError::Kv(KvError::OutcomeUnknown)) if attempts < SENDINGS_MAX => {}
+                ended => return ended.and_then(|ended| ended.map_err(|refused| set.error(refused))),
+            }
+        }
+    }
+
+    /// What became of a transaction.
+    ///
+    /// # Errors
+    /// [`KvError::OutcomeUnknown`] for a number that is older than the device remembers; others.
+    pub fn transaction_outcome(&mut self, id: TransactionId) -> Result<SplitOutcome, HostError> {
+        self.client.transaction_outcome(id)
+    }
+
     /// Writes a batch as a transaction. Deletes of keys that are not there succeed.
     pub(super) fn write_atomic(&mut self, batch: &WriteBatch) -> Result<(), HostError> {
         let mut gone = BTreeSet::new();
@@ -137,14 +171,7 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
 
     /// Checks keys that only the host can judge.
     fn transaction(&mut self, entries: &[ToAsk<'_>]) -> Result<TransactionOutcome, HostError> {
-        for (_, key, _) in entries {
-            if key.len() > KEY_BYTES_MAX {
-                return Err(HostError::KeyLength(key.len()));
-            }
-            if !matches!(route(key, &self.digest)?, Route::Native(_)) && !self.takes_long(key) {
-                return Err(HostError::NoTransactions(ENVELOPES));
-            }
-        }
+        self.check_keys(entries)?;
         let outcome = self.client.transaction(entries)?;
         match outcome {
             Err(refused) if refused.status.is(Status::NO_TRANSACTIONS) => {
@@ -153,6 +180,23 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
             outcome => Ok(outcome),
         }
     }
+
+    fn check_keys(&self, entries: &[ToAsk<'_>]) -> Result<(), HostError> {
+        for (_, key, _) in entries {
+            if key.len() > KEY_BYTES_MAX {
+                return Err(HostError::KeyLength(key.len()));
+            }
+            if !matches!(route(key, &self.digest)?, Route::Native(_)) && !self.takes_long(key) {
+                return Err(HostError::NoTransactions(ENVELOPES));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether nobody knows what became of a transaction: no answer came, or its parts were gone when its commit came.
+fn is_lost(status: Status) -> bool {
+    status.is(Status::ABORTED_BY_HOST) || status.is(Status::NO_SUCH_TRANSACTION)
 }
 
 /// Why a key that goes through an envelope of the host's cannot be in a transaction.

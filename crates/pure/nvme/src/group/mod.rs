@@ -26,17 +26,19 @@
 //! | a key appears twice among keys that are only read | both are answered | nothing depends on the order |
 //! | reads of a mixed group | the pairs as they were before it | as it leaves them, too: nothing else in it writes them |
 //!
-//! With bit 8 of CDW11 a group is a transaction: see [`GroupMode`] and [`parse_transaction`].
+//! With bit 8 of CDW11 a group is a transaction: see [`GroupMode`] and [`parse_transaction`]; one in several commands: [`SplitCommand`].
 //!
 //! A refused payload changes nothing. What an accepted one did is told per operation ([`results`]).
 
 mod command;
 mod layout;
 mod mode;
+pub mod outcomes;
 mod pack;
 mod pairs;
 mod parse;
 pub mod results;
+mod split;
 mod transaction;
 mod transaction_results;
 mod vector;
@@ -47,8 +49,13 @@ pub use mode::GroupMode;
 pub use pack::{Packer, Refused};
 pub use pairs::{PairList, pairs_of};
 pub use parse::{Entry, Malformed, Reason, parse, parse_mut};
+pub use split::{
+    HOST_ID_BYTES, OUTCOME_MARK, OUTCOMES_KEPT, SplitAction, SplitCommand, SplitOutcome, TransactionId,
+    is_outcome_key, is_split, parse_part,
+};
 pub use transaction::{
-    Ask, Asked, CountedRange, PairVersion, ToAsk, VERSION_BYTES, pack_transaction, parse_transaction,
+    Ask, Asked, CountedRange, PairVersion, ToAsk, VERSION_BYTES, pack_part, pack_transaction,
+    parse_transaction,
 };
 pub use transaction_results::{
     TransactionResult, read_transaction_results, result_bytes, write_transaction_results,

@@ -212,6 +212,18 @@ pub fn pack_transaction<'a>(
     entries: impl Iterator<Item = ToAsk<'a>> + Clone,
 ) -> Result<(Form, Vec<u8>), Refused> {
     let form = form_of(entries.clone());
+    Ok((form, packed(form, entries)?))
+}
+
+/// The payload of these entries as a part of a transaction: of form mixed.
+///
+/// # Errors
+/// As [`pack_transaction`].
+pub fn pack_part<'a>(entries: impl Iterator<Item = ToAsk<'a>> + Clone) -> Result<Vec<u8>, Refused> {
+    packed(Form::Mixed, entries)
+}
+
+fn packed<'a>(form: Form, entries: impl Iterator<Item = ToAsk<'a>> + Clone) -> Result<Vec<u8>, Refused> {
     let mut bytes = COUNT_BYTES;
     for (ask, key, value) in entries.clone() {
         if key.is_empty() || key.len() > KEY_BYTES_MAX {
@@ -231,7 +243,7 @@ pub fn pack_transaction<'a>(
             out = put_counted(out, value);
         }
     }
-    Ok((form, payload))
+    Ok(payload)
 }
 
 fn form_of<'a>(mut entries: impl Iterator<Item = ToAsk<'a>>) -> Form {

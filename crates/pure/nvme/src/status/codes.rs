@@ -102,6 +102,8 @@ codes! {
     NO_TRANSACTIONS = VENDOR 0xC2 final "Transactions Not Supported by the Engine";
     SEVERAL_SHARDS = VENDOR 0xC3 final "Transaction Spans Several Shards";
     NO_RANGES = VENDOR 0xC4 final "Ranges in Transactions Not Supported by the Engine";
+    OUTCOME_UNKNOWN = VENDOR 0xC5 final "Transaction Outcome Unknown";
+    NO_SUCH_TRANSACTION = VENDOR 0xC6 final "No Such Transaction";
     // Base, "Path Related Status Values": from 70h on made by the host's side of a transport, never by a controller.
     ASYMMETRIC_ACCESS_INACCESSIBLE = PATH 0x02 retry "Asymmetric Access Inaccessible";
     HOST_PATHING_ERROR = PATH 0x70 retry "Host Pathing Error";

@@ -37,11 +37,13 @@ bitfields!(Methods(u16) {} flags {
     transactions / with_transactions: 12;
     /// Keys of 17 to 255 bytes in transactions.
     long_keys_in_transactions / with_long_keys_in_transactions: 13;
+    /// Transaction Part and Transaction Control, of namespaces whose engine has transactions.
+    split_transactions / with_split_transactions: 14;
 });
 
 impl Methods {
     /// All of them.
-    pub const ALL: Self = Self(0x3FFF);
+    pub const ALL: Self = Self(0x7FFF);
 }
 
 /// Log page C0h, 64 bytes.
@@ -114,7 +116,8 @@ impl Capabilities {
             .with_prefetch_groups(had.prefetch_groups())
             .with_iterators(had.iterators())
             .with_transactions(had.transactions())
-            .with_long_keys_in_transactions(had.long_keys_in_transactions());
+            .with_long_keys_in_transactions(had.long_keys_in_transactions())
+            .with_split_transactions(had.split_transactions());
         Self::new(methods, 0, 0, 0).with_group_bytes(self.group_bytes_max.get())
     }
 

@@ -106,4 +106,8 @@ commands! {
     ITERATOR_NEXT = 0xDA, "Iterator Next", false;
     /// Ends an iterator: no data at DPTR.
     ITERATOR_CLOSE = 0xE4, "Iterator Close", false;
+    /// Entries of a transaction in parts: data from the host.
+    TRANSACTION_PART = 0xDD, "Transaction Part", true;
+    /// Begins, commits or ends a transaction in parts, or asks what became of it: no data at DPTR.
+    TRANSACTION_CONTROL = 0xE8, "Transaction Control", true;
 }

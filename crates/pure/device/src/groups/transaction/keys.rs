@@ -11,11 +11,11 @@ use saker_sim::{Meter, Unit};
 use std::collections::BTreeMap;
 
 /// The pairs of a namespace under keys of any length.
-pub(super) struct Keys<'a, M, W> {
-    pub(super) store: &'a mut AnyEngine,
-    pub(super) digest: Option<NarrowDigest>,
-    pub(super) m: &'a mut M,
-    pub(super) w: &'a mut W,
+pub(in crate::groups) struct Keys<'a, M, W> {
+    pub(in crate::groups) store: &'a mut AnyEngine,
+    pub(in crate::groups) digest: Option<NarrowDigest>,
+    pub(in crate::groups) m: &'a mut M,
+    pub(in crate::groups) w: &'a mut W,
 }
 
 impl<M: SegmentStore, W: Meter> Keys<'_, M, W> {

@@ -10,7 +10,7 @@ use super::source::{GroupReach, HostGroup};
 use super::{GroupRequest, Kept, Life, refusal};
 use crate::answer::{Outcome, Reply, kv_status};
 use crate::config::TRANSFER_BYTES_MAX;
-use keys::Keys;
+pub(super) use keys::Keys;
 use saker_engine::transaction::{Ask, Found, Part};
 use saker_engine::{
     AnyEngine, Capability, Context, Engine, GroupError, GroupFlags, GroupSource, Groups, KvError, NotDone,
@@ -178,7 +178,7 @@ impl GroupRequest {
 }
 
 /// What an entry asks the engine for.
-fn part<'p>(payload: &'p [u8], e: &Asked, life: Life) -> Part<'p> {
+pub(super) fn part<'p>(payload: &'p [u8], e: &Asked, life: Life) -> Part<'p> {
     let bytes = |r: &std::ops::Range<u32>| &payload[r.start as usize..r.end as usize];
     let value = bytes(&e.value);
     let ask = match e.ask {
@@ -232,7 +232,7 @@ fn told<'f>(e: &Asked, found: &'f Found, life: Life) -> TransactionResult<'f> {
 }
 
 /// The one table from refused transactions to status. DW0 is the place of the entry that refuses it.
-fn not_done<M: SegmentStore>(refused: NotDone, m: &M) -> Reply {
+pub(super) fn not_done<M: SegmentStore>(refused: NotDone, m: &M) -> Reply {
     let (status, place) = match refused {
         NotDone::Condition(place) => (Status::PRECONDITION_FAILED, place),
         NotDone::Member(place, e) => (kv_status(e), place),

@@ -9,7 +9,7 @@ use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 use saker_nvme::group::results::ResultsReader;
 use saker_nvme::group::{
-    Ask, Entry, Form, GroupMode, Malformed, Op, PairAddress, pack_transaction, parse, parse_mut,
+    Ask, Entry, Form, GroupMode, Malformed, Op, PairAddress, pack_transaction, parse, parse_mut, parse_part,
     parse_transaction, parse_vector, read_transaction_results, write_vector,
 };
 use std::collections::BTreeMap;
@@ -101,6 +101,14 @@ fn take_transaction(form: Form, bytes: &[u8]) -> (u32, Option<Malformed>) {
         let as_group = parse(form, bytes, |_| {});
         assert_eq!(as_group.is_ok(), !has_conditions, "a group has no conditions");
         assert_eq!(as_group.unwrap_or(count), count);
+    }
+    if form == Form::Mixed {
+        let reads = seen.iter().any(|(ask, ..)| matches!(ask, Ask::Op(Op::Retrieve | Op::Exist)));
+        let as_part = parse_part(bytes, |_| {});
+        assert!(
+            if reads { as_part.is_err() } else { as_part == read },
+            "a part is a transaction that reads nothing"
+        );
     }
     (seen.len() as u32, read.err())
 }

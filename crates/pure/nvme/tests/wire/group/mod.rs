@@ -6,6 +6,7 @@ mod fuzz;
 mod malformed;
 mod payload;
 mod results;
+mod split;
 mod transactions;
 mod vector;
 
