@@ -235,6 +235,11 @@ impl OpenFile {
 
     /// Sends what was appended to the device, without waiting until it is durable.
     pub fn send(&self) -> Result<(), Failure> {
+        self.with(Files::send_file)
+    }
+
+    /// What it has, and its name, outlive the program when this returns.
+    pub fn flush(&self) -> Result<(), Failure> {
         self.with(Files::flush_file)
     }
 

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Records of operations: a checkpoint at the beginning of an area, and what was done since behind it.
 //!
-//! A record begins a block. Its head, little-endian: `SKJR`, CRC-32C of all behind it 4, identity of the file system 8, generation of
+//! A record begins a block. Its head, little-endian: `SKJR` or `SKJP`, CRC-32C of all behind it 4, identity of the file system 8, generation of
 //! its checkpoint 8, its number in that 8, bytes of its operations 4. The operations follow. Record 0 is the checkpoint.
 //!
-//! A record is written only when the one before it is durable, so of all records only the last one can be torn. A checkpoint of the next
-//! generation is written to the other area, so that the one before stays whole until it is.
+//! A record `SKJR` is written only when all before it is durable, what it says of files too, so of these records only the last one can be
+//! torn. A checkpoint of the next generation is written to the other area, so that the one before stays whole until it is.
+//!
+//! A passing record, `SKJP`, is for those who outlive the program and not for power cuts: nothing is flushed before it or behind it. The
+//! last one grows in its place while its operations fit into its block, which then begins with the same operations. A cut may leave any of
+//! them, and of their files' bytes any blocks. So a replay carries out those behind the last `SKJR` one operation after the other, and ends
+//! at the first [`Op::Grow`] whose bytes are not on the device. Those before an `SKJR` are as durable as it is: their bytes are not looked
+//! at, for they may have made room since.
+//!
+//! Behind the end of a replay there may be passing records that a cut has left without their predecessors. No record may go before them,
+//! so the first one after a replay is a checkpoint.
 #![cfg_attr(
     not(test),
     deny(
@@ -19,11 +28,13 @@
 
 use crate::disk::{Disk, DiskError};
 use crate::error::FsError;
-use crate::layout::Layout;
+use crate::layout::{Layout, VERSION_WITHOUT_PASSING};
 use crate::op::Op;
+use crate::passing;
 use crate::tree::Tree;
 
 const MAGIC: &[u8; 4] = b"SKJR";
+const MAGIC_PASSING: &[u8; 4] = b"SKJP";
 /// Bytes of a record's head.
 pub const HEAD_BYTES: usize = 36;
 
@@ -37,10 +48,15 @@ pub struct Journal {
     number: u64,
     /// Its block in the area.
     at: u64,
+    /// Whether it was replayed, and no record written since.
+    is_replayed: bool,
+    /// Operations of the last record, if it is a passing one; it lies right before `at`.
+    passing: Option<Vec<u8>>,
 }
 
 /// A record that was read.
 struct Record {
+    is_passing: bool,
     generation: u64,
     number: u64,
     blocks: u64,
@@ -53,9 +69,18 @@ impl Journal {
     /// # Errors
     /// The device's.
     pub fn format(disk: &mut impl Disk, layout: Layout) -> Result<Self, DiskError> {
-        let mut journal = Self { layout, area: 1, generation: 0, number: 0, at: 0 };
+        let mut journal = Self::begin(layout, 1, 0);
         journal.checkpoint(disk, &[])?;
         Ok(journal)
+    }
+
+    fn begin(layout: Layout, area: u8, generation: u64) -> Self {
+        Self { layout, area, generation, number: 0, at: 0, is_replayed: false, passing: None }
+    }
+
+    /// Whether passing records follow the last `SKJR`.
+    pub fn has_passing(&self) -> bool {
+        self.passing.is_some()
     }
 
     /// Which checkpoint it goes on from.
@@ -73,23 +98,53 @@ impl Journal {
         ((HEAD_BYTES + bytes) as u64).div_ceil(u64::from(layout.block_bytes))
     }
 
-    /// Whether the area has room for a record.
+    /// Whether the area takes a record.
     pub fn has_room(&self, bytes: usize) -> bool {
-        self.at + Self::blocks_of(&self.layout, bytes) <= self.layout.area_blocks
+        !self.is_replayed && self.at + Self::blocks_of(&self.layout, bytes) <= self.layout.area_blocks
     }
 
-    /// Writes a record of operations, and returns when it is durable.
+    /// Writes a record of operations, and returns when it is durable. All that was written before must be.
     ///
     /// # Errors
     /// The device's: whether the record counts is not known then.
     pub fn append(&mut self, disk: &mut impl Disk, operations: &[u8]) -> Result<(), DiskError> {
         assert!(self.has_room(operations.len()), "whoever appends has asked for room");
-        let record = self.encode(operations);
+        let record = self.encode(MAGIC, self.number, operations);
         disk.write(self.layout.area(self.area) + self.at, &record)?;
         disk.flush()?;
         self.at += Self::blocks_of(&self.layout, operations.len());
         self.number += 1;
+        self.passing = None;
         Ok(())
+    }
+
+    /// Operations go to the device in a passing record; the last one grows if it can. `false`: the area does not take them.
+    ///
+    /// # Errors
+    /// The device's: nothing is lost, and the same can be tried again.
+    pub fn pass(&mut self, disk: &mut impl Disk, operations: &[u8]) -> Result<bool, DiskError> {
+        let one_block = |bytes: usize| Self::blocks_of(&self.layout, bytes) == 1;
+        let grows = self.passing.take_if(|last| one_block(last.len() + operations.len()));
+        if let Some(mut all) = grows {
+            let before = all.len();
+            all.extend_from_slice(operations);
+            let record = self.encode(MAGIC_PASSING, self.number - 1, &all);
+            let done = disk.write(self.layout.area(self.area) + self.at - 1, &record);
+            if done.is_err() {
+                all.truncate(before);
+            }
+            self.passing = Some(all);
+            return done.map(|()| true);
+        }
+        if self.layout.version == VERSION_WITHOUT_PASSING || !self.has_room(operations.len()) {
+            return Ok(false);
+        }
+        let record = self.encode(MAGIC_PASSING, self.number, operations);
+        disk.write(self.layout.area(self.area) + self.at, &record)?;
+        self.at += Self::blocks_of(&self.layout, operations.len());
+        self.number += 1;
+        self.passing = Some(operations.to_vec());
+        Ok(true)
     }
 
     /// Begins the other area with all that is, and returns when that is durable.
@@ -98,16 +153,16 @@ impl Journal {
     /// The device's: which of both areas counts is not known then.
     pub fn checkpoint(&mut self, disk: &mut impl Disk, operations: &[u8]) -> Result<(), DiskError> {
         (self.area, self.generation) = (1 - self.area, self.generation + 1);
-        (self.number, self.at) = (0, 0);
+        (self.number, self.at, self.is_replayed) = (0, 0, false);
         self.append(disk, operations)
     }
 
-    fn encode(&self, operations: &[u8]) -> Vec<u8> {
+    fn encode(&self, magic: &[u8; 4], number: u64, operations: &[u8]) -> Vec<u8> {
         let bytes = Self::blocks_of(&self.layout, operations.len()) * u64::from(self.layout.block_bytes);
         let mut record = Vec::with_capacity(bytes as usize);
-        record.extend_from_slice(MAGIC);
+        record.extend_from_slice(magic);
         record.extend_from_slice(&[0; 4]);
-        let numbers = [self.layout.identity, self.generation, self.number];
+        let numbers = [self.layout.identity, self.generation, number];
         numbers.iter().for_each(|n| record.extend_from_slice(&n.to_le_bytes()));
         record.extend_from_slice(&(operations.len() as u32).to_le_bytes());
         record.extend_from_slice(operations);
@@ -131,13 +186,19 @@ impl Journal {
         if generation == u64::MAX {
             return Err(FsError::Damaged("the journal has no next generation".into()));
         }
-        let mut journal = Self { layout, area, generation, number: 0, at: 0 };
-        let mut next = Some(checkpoint);
+        let mut journal = Self { is_replayed: true, ..Self::begin(layout, area, generation) };
+        let (mut next, mut passing) = (Some(checkpoint), Vec::new());
         while let Some(record) = next.filter(|r| (r.generation, r.number) == (generation, journal.number)) {
-            apply_all(&mut tree, &record)?;
             (journal.number, journal.at) = (journal.number + 1, journal.at + record.blocks);
+            let is_passing = record.is_passing;
+            passing.push(record);
+            if !is_passing {
+                passing.drain(..).try_for_each(|record| apply_all(&mut tree, &record))?;
+            }
             next = read_record(disk, &layout, area, journal.at)?;
         }
+        let passing = passing.iter().map(|record| (record.number, record.operations.as_slice()));
+        passing::apply(disk, &layout, &mut tree, passing)?;
         Ok((journal, tree))
     }
 }
@@ -146,7 +207,8 @@ impl Journal {
 fn newest_checkpoint(disk: &mut impl Disk, layout: &Layout) -> Result<Option<(u8, Record)>, FsError> {
     let mut newest: Option<(u8, Record)> = None;
     for area in 0..2 {
-        let found = read_record(disk, layout, area, 0)?.filter(|record| record.number == 0);
+        let found = read_record(disk, layout, area, 0)?;
+        let found = found.filter(|record| record.number == 0 && !record.is_passing);
         let Some(record) = found else { continue };
         if newest.as_ref().is_none_or(|(_, other)| other.generation < record.generation) {
             newest = Some((area, record));
@@ -159,12 +221,15 @@ fn apply_all(tree: &mut Tree, record: &Record) -> Result<(), FsError> {
     let mut rest = record.operations.as_slice();
     while !rest.is_empty() {
         let op = Op::decode(&mut rest).ok_or("it is not an operation");
-        op.and_then(|op| tree.apply(&op)).map_err(|why| {
-            let at = record.operations.len() - rest.len();
-            FsError::Damaged(format!("byte {at} of record {} in the journal: {why}", record.number))
-        })?;
+        let at = record.operations.len() - rest.len();
+        op.and_then(|op| tree.apply(&op)).map_err(|why| damaged(record.number, at, why))?;
     }
     Ok(())
+}
+
+/// An operation that cannot be carried out, by the place behind it.
+pub(crate) fn damaged(record: u64, at: usize, why: &str) -> FsError {
+    FsError::Damaged(format!("byte {at} of record {record} in the journal: {why}"))
 }
 
 /// The record that begins at a block of an area. `Ok(None)`: none does that is whole and of this file system.
@@ -178,7 +243,8 @@ fn read_record(disk: &mut impl Disk, layout: &Layout, area: u8, at: u64) -> Resu
     let Some(head) = record.first_chunk::<HEAD_BYTES>().copied() else { return Ok(None) };
     let (Some(crc), Some(bytes)) = (word(&head, 4), word(&head, 32)) else { return Ok(None) };
     let blocks = Journal::blocks_of(layout, bytes as usize);
-    if !head.starts_with(MAGIC)
+    let is_passing = head.starts_with(MAGIC_PASSING) && layout.version > VERSION_WITHOUT_PASSING;
+    if !(is_passing || head.starts_with(MAGIC))
         || number(&head, 8) != Some(layout.identity)
         || blocks > layout.area_blocks - at
     {
@@ -194,7 +260,7 @@ fn read_record(disk: &mut impl Disk, layout: &Layout, area: u8, at: u64) -> Resu
     }
     let (Some(generation), Some(number)) = (number(&head, 16), number(&head, 24)) else { return Ok(None) };
     let operations = record.split_off(HEAD_BYTES);
-    Ok(Some(Record { generation, number, blocks, operations }))
+    Ok(Some(Record { is_passing, generation, number, blocks, operations }))
 }
 
 fn word(head: &[u8], at: usize) -> Option<u32> {

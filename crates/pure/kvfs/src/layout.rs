@@ -25,8 +25,10 @@ use crate::error::FsError;
 use crate::extent::Extent;
 
 const MAGIC: &[u8; 8] = b"SAKERFS1";
-/// The format that this code writes.
-pub const VERSION: u32 = 1;
+/// The format that this code makes.
+pub const VERSION: u32 = 2;
+/// Before [`crate::journal`] had passing records. Files of that format can be used; their flushes are syncs.
+pub const VERSION_WITHOUT_PASSING: u32 = 1;
 /// Bytes of a superblock.
 pub const SUPERBLOCK_BYTES: usize = 44;
 /// Blocks of this and more bytes can be used: a superblock and the head of a record fit.
@@ -43,6 +45,8 @@ const AREA_PART: u64 = 64;
 /// Where what lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
+    /// The format.
+    pub version: u32,
     /// Bytes of a block.
     pub block_bytes: u32,
     /// Blocks of the device.
@@ -73,7 +77,7 @@ impl Layout {
         let in_bytes = |bytes: u64| bytes.div_ceil(u64::from(block_bytes)).max(AREA_BLOCKS_MIN);
         let usual = (blocks / AREA_PART).clamp(AREA_BLOCKS_MIN, in_bytes(AREA_BYTES_USUAL));
         let area_blocks = area_bytes.map_or(usual, in_bytes);
-        let layout = Self { block_bytes, blocks, identity, area_blocks };
+        let layout = Self { version: VERSION, block_bytes, blocks, identity, area_blocks };
         // As much for data as for the journal, at least.
         if area_blocks.checked_mul(4).is_none_or(|needed| needed + 2 > blocks) {
             let needed = area_blocks.saturating_mul(4).saturating_add(2);
@@ -106,7 +110,7 @@ impl Layout {
     /// The superblock's bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
-        out.extend_from_slice(&VERSION.to_le_bytes());
+        out.extend_from_slice(&self.version.to_le_bytes());
         out.extend_from_slice(&self.block_bytes.to_le_bytes());
         [self.blocks, self.identity, self.area_blocks]
             .iter()
@@ -133,11 +137,13 @@ impl Layout {
         let word =
             |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes);
         let (version, block_bytes) = (word(8), word(12));
-        if version != VERSION {
-            return Err(FsError::Geometry(format!("its format is {version}; this program knows {VERSION}")));
+        if ![VERSION_WITHOUT_PASSING, VERSION].contains(&version) {
+            return Err(FsError::Geometry(format!(
+                "its format is {version}; this program knows 1 and {VERSION}"
+            )));
         }
         let (blocks, identity, area_blocks) = (number(16), number(24), number(32));
-        let layout = Self { block_bytes, blocks, identity, area_blocks };
+        let layout = Self { version, block_bytes, blocks, identity, area_blocks };
         let fits =
             area_blocks >= AREA_BLOCKS_MIN && area_blocks.checked_mul(4).is_some_and(|n| n + 2 <= blocks);
         let is_short =

@@ -9,7 +9,7 @@
 //!
 //! **What a power cut leaves.** Operations on names are recorded in their order, and a prefix of them survives: all that were done before
 //! the last [`Fs::sync`], [`Fs::sync_file`] or [`Fs::sync_names`] that returned. A file has the length that it had when it was last
-//! synced, so that no cut leaves a torn tail. What is replaced or removed keeps its blocks until the record of that is durable.
+//! synced or flushed, so that no cut leaves a torn tail. What is replaced or removed keeps its blocks until the record of that is durable.
 //!
 //! | module | holds |
 //! |---|---|
@@ -18,6 +18,7 @@
 //! | [`tree`] | names and what they lead to, as operations make them |
 //! | [`op`] | an operation on the tree, and its bytes |
 //! | [`journal`] | records, checkpoints, replay |
+//! | [`passing`] | replay of records that no flush covers |
 //! | [`layout`] | where what lies, and the superblock |
 //! | [`space`] | free blocks |
 //! | [`extent`] | runs of blocks |
@@ -35,6 +36,7 @@ pub mod inode;
 pub mod journal;
 pub mod layout;
 pub mod op;
+pub mod passing;
 pub mod path;
 pub mod space;
 pub mod tree;

@@ -10,6 +10,7 @@
 //! | 5 | rename | parent 8, name, new parent 8, new name |
 //! | 6 | set | inode 8, bytes 8, time 8, blocks kept 8, runs 4, and for each run start 8, blocks 8 |
 //! | 7 | truncate | inode 8, bytes 8, time 8 |
+//! | 8 | grow | as of 6, and between blocks kept and runs: from 8, CRC-32C of the file's bytes from there on 4 |
 //!
 //! A name is its length (1 byte) and its bytes, which are UTF-8.
 #![cfg_attr(
@@ -101,9 +102,26 @@ pub enum Op {
         /// Microseconds since 1970.
         time: u64,
     },
+    /// As [`Self::Set`], before the bytes are durable: it counts only if the device has them.
+    Grow {
+        /// The file.
+        inode: InodeId,
+        /// Its length in bytes.
+        bytes: u64,
+        /// Microseconds since 1970.
+        time: u64,
+        /// Blocks that stay.
+        kept: u64,
+        /// The first byte that no operation before this one names.
+        from: u64,
+        /// CRC-32C of the bytes from there on.
+        crc: u32,
+        /// The blocks behind those that stay.
+        runs: Vec<Extent>,
+    },
 }
 
-/// Bytes of an operation beside its name and runs, at most.
+/// Bytes of an operation of a checkpoint beside its name and runs, at most.
 pub const OP_BYTES: usize = 48;
 /// Bytes of a run.
 pub const RUN_BYTES: usize = 16;
@@ -117,6 +135,14 @@ fn put_name(out: &mut Vec<u8>, name: &str) {
 fn put_numbers(out: &mut Vec<u8>, kind: u8, numbers: &[u64]) {
     out.push(kind);
     numbers.iter().for_each(|n| out.extend_from_slice(&n.to_le_bytes()));
+}
+
+fn put_runs(out: &mut Vec<u8>, runs: &[Extent]) {
+    out.extend_from_slice(&(runs.len() as u32).to_le_bytes());
+    for run in runs {
+        out.extend_from_slice(&run.start.to_le_bytes());
+        out.extend_from_slice(&run.blocks.to_le_bytes());
+    }
 }
 
 impl Op {
@@ -147,11 +173,12 @@ impl Op {
             }
             Self::Set { inode, bytes, time, kept, runs } => {
                 put_numbers(out, 6, &[inode.0, *bytes, *time, *kept]);
-                out.extend_from_slice(&(runs.len() as u32).to_le_bytes());
-                for run in runs {
-                    out.extend_from_slice(&run.start.to_le_bytes());
-                    out.extend_from_slice(&run.blocks.to_le_bytes());
-                }
+                put_runs(out, runs);
+            }
+            Self::Grow { inode, bytes, time, kept, from, crc, runs } => {
+                put_numbers(out, 8, &[inode.0, *bytes, *time, *kept, *from]);
+                out.extend_from_slice(&crc.to_le_bytes());
+                put_runs(out, runs);
             }
             Self::Truncate { inode, bytes, time } => put_numbers(out, 7, &[inode.0, *bytes, *time]),
         }
@@ -185,6 +212,15 @@ impl Op {
                 runs: from.runs()?,
             },
             7 => Self::Truncate { inode: from.inode()?, bytes: from.number()?, time: from.number()? },
+            8 => Self::Grow {
+                inode: from.inode()?,
+                bytes: from.number()?,
+                time: from.number()?,
+                kept: from.number()?,
+                from: from.number()?,
+                crc: from.word()?,
+                runs: from.runs()?,
+            },
             _ => return None,
         };
         *bytes = from.0;
@@ -199,6 +235,10 @@ impl<'a> Reader<'a> {
         let (taken, rest) = self.0.split_at_checked(bytes)?;
         self.0 = rest;
         Some(taken)
+    }
+
+    fn word(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
     }
 
     fn byte(&mut self) -> Option<u8> {
@@ -221,7 +261,7 @@ impl<'a> Reader<'a> {
 
     /// Each run is looked at before room is made for it, so that a forged count costs nothing.
     fn runs(&mut self) -> Option<Vec<Extent>> {
-        let count = u32::from_le_bytes(self.take(4)?.try_into().ok()?);
+        let count = self.word()?;
         let mut runs = Vec::new();
         for _ in 0..count {
             let (start, blocks) = (self.number()?, self.number()?);
@@ -245,7 +285,8 @@ mod tests {
             Op::Link { parent, inode, name: name.clone() },
             Op::Remove { parent, name: name.clone() },
             Op::Rename { parent, name, new_parent: InodeId(2), new_name: "x".repeat(255) },
-            Op::Set { inode, bytes: 5000, time, kept: 3, runs },
+            Op::Set { inode, bytes: 5000, time, kept: 3, runs: runs.clone() },
+            Op::Grow { inode, bytes: 5000, time, kept: 3, from: 1700, crc: 77, runs },
             Op::Truncate { inode, bytes: 1, time },
         ]
     }

@@ -84,7 +84,7 @@ impl Run {
     }
 
     fn step(&mut self) -> Went {
-        match self.rng.below(26) {
+        match self.rng.below(29) {
             0..3 => {
                 let path = self.path();
                 let wanted = self.model.create(&path);
@@ -130,7 +130,7 @@ impl Run {
                 self.fs.sync()?;
                 self.model.is_durable();
             }
-            18 | 22.. => {
+            18 | 22..26 => {
                 self.fs.sync_names()?;
                 self.model.is_durable();
             }
@@ -160,12 +160,17 @@ impl Run {
                 self.model.truncate(id, to);
                 self.fs.truncate(file, to as u64, 3)?;
             }
-            15 | 16 => {
+            15 | 16 | 26.. => {
                 if self.model.paths().iter().any(|path| self.model.file(path) == Some(id)) {
                     self.model.record(id);
                 }
-                self.fs.sync_file(file)?;
-                self.model.is_durable();
+                if n < 26 {
+                    self.fs.sync_file(file)?;
+                    self.model.is_durable();
+                } else {
+                    self.fs.flush_file(file)?;
+                    self.model.is_flushed();
+                }
             }
             _ => {
                 self.open.swap_remove(at);
@@ -238,13 +243,15 @@ fn cut(seed: Seed, steps: u64, event: u64) -> Result<Run, Box<(Run, Cached)>> {
 }
 
 /// The device after a cut is one of the model's states; the run goes on from it.
-fn recovers(run: &Run, disk: &Cached, what: &str) -> (Fs<Cached>, Model) {
+fn recovers(run: &Run, disk: &Cached, loss: Loss, what: &str) -> (Fs<Cached>, Model) {
     let report = check(disk.clone()).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(report.problems, [""; 0], "{what}");
     let mut fs = Fs::mount(disk.clone()).expect("mounts");
     let (left, links) = shown(&mut fs).expect("reads");
-    let states = &run.model.history[run.model.durable..];
-    assert!(states.contains(&left), "{what}: no state since the last sync is {:?}", left.keys());
+    // Nothing that the device has taken is lost when only the program dies.
+    let from = if matches!(loss, Loss::Nothing) { run.model.flushed } else { run.model.durable };
+    let states = &run.model.history[from..];
+    assert!(states.contains(&left), "{what}: no state since the last sync or flush is {:?}", left.keys());
     let mut model = run.model.clone();
     model.restart(&left, &links);
     (fs, model)
@@ -255,7 +262,7 @@ fn what_was_cut(run: &Run, disk: &Cached, seed: u64, event: u64) -> u64 {
     for (n, loss) in Loss::ALL.into_iter().enumerate() {
         let what = format!("seed {seed}, event {event}, {loss:?}");
         let after = disk.after_cut(loss, Seed(seed).index(event));
-        let (fs, model) = recovers(run, &after, &what);
+        let (fs, model) = recovers(run, &after, loss, &what);
         if (event + n as u64).is_multiple_of(4) {
             again(fs, model, after, &what);
         }
@@ -291,7 +298,7 @@ fn again(fs: Fs<Cached>, model: Model, disk: Cached, what: &str) {
     }
     for loss in Loss::ALL {
         let after = disk.after_cut(loss, seed);
-        let (mut fs, model) = recovers(&run, &after, &format!("{what}, again, {loss:?}"));
+        let (mut fs, model) = recovers(&run, &after, loss, &format!("{what}, again, {loss:?}"));
         assert!(shown(&mut fs).expect("reads").0 == model.seen());
         everything_removed_is_free(fs);
     }

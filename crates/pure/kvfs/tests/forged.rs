@@ -58,25 +58,36 @@ fn operation(rng: &mut Rng) -> Op {
     let number =
         |rng: &mut Rng| [rng.below(9), rng.below(3000), rng.next_u64(), u64::MAX][rng.below(4) as usize];
     let (parent, other, time) = (inode(rng), inode(rng), number(rng));
-    match rng.below(7) {
+    match rng.below(8) {
         0 => Op::Create { parent, inode: other, time, name: name(rng) },
         1 => Op::MakeDirectory { parent, inode: other, time, name: name(rng) },
         2 => Op::Link { parent, inode: other, name: name(rng) },
         3 => Op::Remove { parent, name: name(rng) },
         4 => Op::Rename { parent, name: name(rng), new_parent: other, new_name: name(rng) },
-        5 => {
+        n @ (5 | 7) => {
             let run = |rng: &mut Rng| Extent { start: number(rng), blocks: number(rng).max(1) };
             let runs = (0..rng.below(4)).map(|_| run(rng)).collect();
-            Op::Set { inode: other, bytes: number(rng), time, kept: number(rng), runs }
+            let (bytes, kept) = (number(rng), number(rng));
+            if n == 5 {
+                return Op::Set { inode: other, bytes, time, kept, runs };
+            }
+            let (from, crc) = (bytes - rng.below(bytes.min(3000) + 1), crc_fast::crc32_iscsi(&[]));
+            Op::Grow { inode: other, bytes, time, kept, from, crc, runs }
         }
         _ => Op::Truncate { inode: other, bytes: number(rng), time },
     }
 }
 
 /// Puts a record with a checksum that matches behind those of a journal.
-fn forge_record(disk: &Cached, operations: &[u8], generation: u64, number: u64, at: u64) {
+fn forge_record(
+    disk: &Cached,
+    magic: &[u8; 4],
+    operations: &[u8],
+    (generation, number): (u64, u64),
+    at: u64,
+) {
     let mut record = vec![0; HEAD_BYTES];
-    record[..4].copy_from_slice(b"SKJR");
+    record[..4].copy_from_slice(magic);
     [3, generation, number].iter().enumerate().for_each(|(n, value)| {
         record[8 + 8 * n..16 + 8 * n].copy_from_slice(&value.to_le_bytes());
     });
@@ -106,7 +117,8 @@ fn forged_operations_are_told_or_carried_out() {
         let (area, blocks) = (1 - generation % 2, fs.layout().area_blocks);
         let at = 1 + area * blocks + records + 1;
         if at + 2 < 1 + (area + 1) * blocks {
-            forge_record(&disk, &operations, generation, records + 1, at);
+            let magic = [b"SKJR", b"SKJP"][rng.below(2) as usize];
+            forge_record(&disk, magic, &operations, (generation, records + 1), at);
         }
         mounted += u64::from(Fs::mount(disk.clone()).is_ok_and(|fs| fs.journal_position().1 > records));
         is_told(&disk);

@@ -118,8 +118,8 @@ fn failures_of_the_device_are_told_and_nothing_is_lost() {
     fs.sync_file(file).expect("syncs");
     fs.append(file, &[4; 900], 1).expect("fits");
     disk.fail(1);
-    assert!(matches!(fs.flush_file(file), Err(FsError::Disk(_))));
-    fs.flush_file(file).expect("again");
+    assert!(matches!(fs.send_file(file), Err(FsError::Disk(_))));
+    fs.send_file(file).expect("again");
     disk.fail(1);
     assert!(matches!(fs.sync_file(file), Err(FsError::Disk(_))));
     assert!(matches!(fs.append(file, &[5], 1), Err(FsError::Stopped(_))));

@@ -4,6 +4,7 @@
 mod cuts;
 mod disk;
 mod files;
+mod flush;
 mod forged;
 mod full;
 mod model;

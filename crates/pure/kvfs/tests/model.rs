@@ -24,6 +24,8 @@ pub struct Model {
     pub history: Vec<Shown>,
     /// The first of them that a cut can leave.
     pub durable: usize,
+    /// The first of them that the death of the program can leave.
+    pub flushed: usize,
 }
 
 fn parent(path: &str) -> &str {
@@ -188,6 +190,12 @@ impl Model {
     /// A sync has returned.
     pub fn is_durable(&mut self) {
         self.durable = self.history.len() - 1;
+        self.is_flushed();
+    }
+
+    /// A flush has returned.
+    pub fn is_flushed(&mut self) {
+        self.flushed = self.history.len() - 1;
     }
 
     pub fn bytes(&self, id: u64) -> &[u8] {

@@ -63,6 +63,11 @@ impl Live {
         runs.filter(|run| run.blocks > 0).collect()
     }
 
+    /// The first of its bytes that no record names, or that lies in another block than records name.
+    pub fn first_unnamed(&self, file: &File, block_bytes: u64) -> u64 {
+        file.bytes.min(self.same * block_bytes)
+    }
+
     /// Whether records say the same of it.
     pub fn is_recorded(&self, file: &File) -> bool {
         let is_same = self.bytes == file.bytes && self.same == file.extents.blocks();

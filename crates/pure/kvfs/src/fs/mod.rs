@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The file system: mounting, what is recorded when, and the space that it takes. `names` has directories, `data` what is in files,
-//! `sync` what makes both durable.
+//! `sync` what makes both durable, `flush` what only outlives the program.
 
 mod data;
 mod facts;
+mod flush;
 mod live;
 mod locks;
 mod names;
@@ -183,7 +184,7 @@ impl<D: Disk> Fs<D> {
     /// Whether an area holds the tree as it will be. What makes it smaller is always let in, and so is what a file needs: that was kept
     /// for it when its blocks were taken.
     fn has_journal_for(&self, op: &Op, bytes: usize) -> bool {
-        let grows = !matches!(op, Op::Remove { .. } | Op::Truncate { .. } | Op::Set { .. });
+        let grows = !matches!(op, Op::Remove { .. } | Op::Truncate { .. } | Op::Set { .. } | Op::Grow { .. });
         !grows || self.has_journal(4 * bytes + 256)
     }
 

@@ -44,10 +44,13 @@ impl<D: Disk> Fs<D> {
 
     /// All operations are durable when this returns. What they say of files was flushed before they were done ([`Self::record_file`]).
     pub(super) fn commit(&mut self) -> Result<(), FsError> {
-        if self.pending.is_empty() && self.space.awaiting_blocks() == 0 {
+        let is_recorded = self.pending.is_empty() && !self.journal.has_passing();
+        if is_recorded && self.space.awaiting_blocks() == 0 {
             return Ok(());
         }
-        if !self.pending.is_empty() {
+        if !is_recorded {
+            // Of passing records, and of what they say of files, too.
+            self.flush_data()?;
             let done = self.record();
             self.or_stop(done)?;
             self.pending.clear();
@@ -110,11 +113,11 @@ impl<D: Disk> Fs<D> {
         self.commit()
     }
 
-    /// Sends what was appended to the device, without waiting until it is durable.
+    /// Sends what was appended to the device. It is there when a sync follows, and no record says so before.
     ///
     /// # Errors
     /// The device's.
-    pub fn flush_file(&mut self, file: FileId) -> Result<(), FsError> {
+    pub fn send_file(&mut self, file: FileId) -> Result<(), FsError> {
         self.is_going()?;
         let inode = self.inode(file)?;
         self.write_out(inode, true)

@@ -198,7 +198,9 @@ impl Tree {
             Op::Rename { parent, name, new_parent, new_name } => {
                 self.rename((*parent, name), (*new_parent, new_name))
             }
-            Op::Set { inode, bytes, time, kept, runs } => self.set(*inode, (*bytes, *time), *kept, runs),
+            Op::Set { inode, bytes, time, kept, runs } | Op::Grow { inode, bytes, time, kept, runs, .. } => {
+                self.set(*inode, (*bytes, *time), *kept, runs)
+            }
             Op::Truncate { inode, bytes, time } => self.truncate(*inode, *bytes, *time),
         }
     }
