@@ -165,9 +165,8 @@ impl Adoc {
             return;
         }
         let micros = now.since(began).as_nanos() / 1000;
-        if micros > 0 {
-            self.rates.push(((bytes - self.flushed_bytes) / micros) as f64);
-        }
+        let rate = (bytes - self.flushed_bytes).checked_div(micros);
+        self.rates.extend(rate.map(|rate| rate as f64));
         (self.flush, self.flushes, self.flushed_bytes) = (None, flushes, bytes);
     }
 

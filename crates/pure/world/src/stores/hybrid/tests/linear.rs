@@ -253,8 +253,10 @@ impl Run {
     }
 }
 
+type Counters = Vec<(&'static str, u64)>;
+
 /// Counters of a history, and operations that met others.
-fn history(terms: &Terms, seed: u64, rounds: u64) -> Result<(Vec<(&'static str, u64)>, u64), String> {
+fn history(terms: &Terms, seed: u64, rounds: u64) -> Result<(Counters, u64), String> {
     let mut run = Run::new(terms, seed);
     let mut states = BTreeSet::from([State::default()]);
     for round in 0..rounds {
