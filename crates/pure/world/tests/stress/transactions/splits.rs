@@ -231,11 +231,11 @@ fn on_a_full_device() {
     for engine in ENGINES.iter().copied() {
         let mut rig = Rig::<Inline>::new(&small_with(engine, true, 5));
         good(part(&mut rig, id(1, 1), ALONE, &[store(b"first", b"1")]));
-        let full = (2..).find_map(|n: u64| {
-            let pair = store(&n.to_be_bytes(), &[n as u8; 800]);
-            let (status, _) = part(&mut rig, id(1, n), ALONE, &[pair]);
+        let full = (2..).find(|n: &u64| {
+            let pair = store(&n.to_be_bytes(), &[*n as u8; 800]);
+            let (status, _) = part(&mut rig, id(1, *n), ALONE, &[pair]);
             assert!(status.is_success() || status.is(Status::CAPACITY_EXCEEDED), "{engine:?}: {status}");
-            (!status.is_success()).then_some(n)
+            !status.is_success()
         });
         let full = full.expect("it is full at some time");
         assert_eq!(good(control(&mut rig, id(1, full), SplitAction::Outcome)), NOT);
