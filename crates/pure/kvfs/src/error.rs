@@ -52,3 +52,8 @@ pub enum FsError {
     #[error("the file system is damaged: {0}")]
     Damaged(String),
 }
+
+/// An operation of the journal that cannot be carried out, by the place behind it.
+pub(crate) fn damaged(record: u64, at: usize, why: &str) -> FsError {
+    FsError::Damaged(format!("byte {at} of record {record} in the journal: {why}"))
+}

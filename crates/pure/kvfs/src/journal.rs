@@ -27,7 +27,7 @@
 )]
 
 use crate::disk::{Disk, DiskError};
-use crate::error::FsError;
+use crate::error::{FsError, damaged};
 use crate::layout::{Layout, VERSION_WITHOUT_PASSING};
 use crate::op::Op;
 use crate::passing;
@@ -225,11 +225,6 @@ fn apply_all(tree: &mut Tree, record: &Record) -> Result<(), FsError> {
         op.and_then(|op| tree.apply(&op)).map_err(|why| damaged(record.number, at, why))?;
     }
     Ok(())
-}
-
-/// An operation that cannot be carried out, by the place behind it.
-pub(crate) fn damaged(record: u64, at: usize, why: &str) -> FsError {
-    FsError::Damaged(format!("byte {at} of record {record} in the journal: {why}"))
 }
 
 /// The record that begins at a block of an area. `Ok(None)`: none does that is whole and of this file system.

@@ -12,10 +12,9 @@
 )]
 
 use crate::disk::Disk;
-use crate::error::FsError;
+use crate::error::{FsError, damaged};
 use crate::extent::{Extent, Extents};
 use crate::inode::InodeId;
-use crate::journal::damaged;
 use crate::layout::Layout;
 use crate::op::Op;
 use crate::tree::Tree;
