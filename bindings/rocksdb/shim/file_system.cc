@@ -2,7 +2,6 @@
 // RocksDB's side of the plug-in: a FileSystem whose calls go to Rust (`src/border.rs`), registered for `saker://` URIs when the library
 // is loaded. Builds against RocksDB 7.8 and later.
 
-#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -142,7 +141,8 @@ class RandomFile : public FSRandomAccessFile {
 
 class WritableFile : public FSWritableFile {
  public:
-  WritableFile(FileHandle file, const FileOptions& options) : FSWritableFile(options), file_(std::move(file)) {}
+  WritableFile(const std::string& path, FileHandle file, const FileOptions& options)
+      : FSWritableFile(options), file_(std::move(file)), is_log_(IsLog(path)) {}
 
   using FSWritableFile::Append;
   IOStatus Append(const Slice& data, const IOOptions&, IODebugContext*) override {
@@ -163,8 +163,11 @@ class WritableFile : public FSWritableFile {
     return outcome.status();
   }
 
-  // Bytes gather in the file's tail: who flushes can read them, and nobody is told that they are durable.
-  IOStatus Flush(const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
+  // RocksDB acknowledges a write without sync behind a flush of its log: it outlives the program then. Other files it syncs before it
+  // relies on them, often right behind a flush; their bytes gather in the file's tail, where who reads finds them.
+  IOStatus Flush(const IOOptions&, IODebugContext*) override {
+    return is_log_ ? Do(saker_file_flush) : IOStatus::OK();
+  }
   IOStatus Sync(const IOOptions&, IODebugContext*) override { return Do(saker_file_sync); }
   IOStatus Fsync(const IOOptions&, IODebugContext*) override { return Do(saker_file_sync); }
   bool IsSyncThreadSafe() const override { return true; }
@@ -196,7 +199,14 @@ class WritableFile : public FSWritableFile {
     return outcome.status();
   }
 
+  // Of writes: `000007.log`.
+  static bool IsLog(const std::string& path) {
+    const std::string end = ".log";
+    return path.size() >= end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
+  }
+
   FileHandle file_;
+  bool is_log_;
   uint64_t bytes_ = 0;
 };
 
@@ -249,12 +259,12 @@ class SakerFileSystem : public FileSystem {
 
   IOStatus NewWritableFile(const std::string& path, const FileOptions& options,
                            std::unique_ptr<FSWritableFile>* result, IODebugContext*) override {
-    return Open(path, 1, [&](FileHandle file) { result->reset(new WritableFile(std::move(file), options)); });
+    return Open(path, 1, [&](FileHandle file) { result->reset(new WritableFile(path, std::move(file), options)); });
   }
 
   IOStatus ReopenWritableFile(const std::string& path, const FileOptions& options,
                               std::unique_ptr<FSWritableFile>* result, IODebugContext*) override {
-    return Open(path, 2, [&](FileHandle file) { result->reset(new WritableFile(std::move(file), options)); });
+    return Open(path, 2, [&](FileHandle file) { result->reset(new WritableFile(path, std::move(file), options)); });
   }
 
   IOStatus NewDirectory(const std::string& path, const IOOptions& options,
@@ -476,17 +486,19 @@ const Plugin plugin;
 
 }  // namespace
 
-// An Env of a device URL, for programs that do not look file systems up by their URIs. NULL: `text` says why, as far as it is long.
-extern "C" void* saker_rocksdb_env(const char* url, char* text, size_t text_bytes) {
-  std::unique_ptr<FileSystem> guard;
-  std::string error;
-  if (!Make(url, &guard, &error)) {
-    if (text_bytes > 0) {
-      const size_t fits = std::min(error.size(), text_bytes - 1);
-      memcpy(text, error.data(), fits);
-      text[fits] = 0;
-    }
+// What RocksDB's interface for C, and so the crate `rocksdb`, has for an Env: `rocksdb_env_t` of facebook/rocksdb, db/c.cc, which deletes
+// both.
+struct CEnv {
+  Env* rep;
+  bool is_default;
+};
+
+// An Env of a device URL for the crate `rocksdb` (`src/env.rs`). NULL: it failed.
+extern "C" void* saker_rocksdb_env(saker_text url, saker_outcome* told) {
+  saker_volume* opened = saker_volume_open(url, told);
+  if (!opened) {
     return nullptr;
   }
-  return NewCompositeEnv(std::shared_ptr<FileSystem>(std::move(guard))).release();
+  std::shared_ptr<FileSystem> files(new SakerFileSystem(kScheme + std::string(url.bytes, url.length), Volume(opened, VolumeCloser())));
+  return new CEnv{NewCompositeEnv(std::move(files)).release(), false};
 }

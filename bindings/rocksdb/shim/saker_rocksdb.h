@@ -61,7 +61,11 @@ uint64_t saker_file_inode(saker_file*);
 size_t saker_file_read(saker_file*, uint64_t offset, char* out, size_t bytes, saker_outcome*);
 void saker_file_append(saker_file*, saker_text data, saker_outcome*);
 void saker_file_truncate(saker_file*, uint64_t bytes, saker_outcome*);
+// What is appended goes to the device. No record says so yet.
 void saker_file_send(saker_file*, saker_outcome*);
+// What is appended outlives the program.
+void saker_file_flush(saker_file*, saker_outcome*);
+// What is appended is durable.
 void saker_file_sync(saker_file*, saker_outcome*);
 
 void saker_path_stat(saker_volume*, saker_text path, saker_stat*, saker_outcome*);

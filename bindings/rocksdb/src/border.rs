@@ -41,7 +41,7 @@ impl From<Stat> for PathStat {
 }
 
 impl Text {
-    fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         Self { bytes: text.as_ptr(), length: text.len() }
     }
 
@@ -249,6 +249,13 @@ pub unsafe extern "C" fn saker_file_truncate(file: *const OpenFile, bytes: u64, 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn saker_file_send(file: *const OpenFile, told: *mut Outcome) {
     on_file!(told, file, OpenFile::send);
+}
+
+/// # Safety
+/// [`self`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn saker_file_flush(file: *const OpenFile, told: *mut Outcome) {
+    on_file!(told, file, OpenFile::flush);
 }
 
 /// # Safety

@@ -7,5 +7,7 @@
 //! A panic ends the process, after a line on stderr: RocksDB is not safe for exceptions.
 
 pub mod border;
+#[cfg(feature = "env")]
+pub mod env;
 pub mod outcome;
 pub mod volume;

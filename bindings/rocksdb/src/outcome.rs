@@ -73,6 +73,19 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Of a call that has not ended.
+    #[cfg(feature = "env")]
+    pub(crate) fn untold() -> Self {
+        Self { code: Code::Ok as i32, text: [0; TEXT_BYTES] }
+    }
+
+    /// What a failed call said.
+    #[cfg(feature = "env")]
+    pub(crate) fn failure(&self) -> Failure {
+        let text = self.text.split(|byte| *byte == 0).next().unwrap_or_default();
+        Failure { code: Code::Io, text: String::from_utf8_lossy(text).into_owned() }
+    }
+
     /// Says how a call ended, and returns what it gave.
     pub fn tell<T>(&mut self, done: Result<T, Failure>) -> Option<T> {
         match done {

@@ -29,6 +29,8 @@ pub enum Mode {
 pub struct Volume {
     /// `None` when the program is ending.
     files: Mutex<Option<Files>>,
+    /// Whether the device is in this program's memory, and dies with it.
+    is_in_memory: bool,
 }
 
 /// A file that somebody has open.
@@ -53,9 +55,9 @@ impl Volume {
         {
             return Ok(volume);
         }
-        let files =
-            if url.starts_with("mem:") { saker_files::create(url, None)? } else { saker_files::open(url)? };
-        let volume = Arc::new(Self { files: Mutex::new(Some(files)) });
+        let is_in_memory = url.starts_with("mem:");
+        let files = if is_in_memory { saker_files::create(url, None)? } else { saker_files::open(url)? };
+        let volume = Arc::new(Self { files: Mutex::new(Some(files)), is_in_memory });
         open.push((url.to_owned(), Arc::downgrade(&volume)));
         Ok(volume)
     }
@@ -238,9 +240,9 @@ impl OpenFile {
         self.with(Files::send_file)
     }
 
-    /// What it has, and its name, outlive the program when this returns.
+    /// What it has, and its name, outlive the program when this returns. A device in memory does not, so nothing is sent there.
     pub fn flush(&self) -> Result<(), Failure> {
-        self.with(Files::flush_file)
+        if self.volume.is_in_memory { Ok(()) } else { self.with(Files::flush_file) }
     }
 
     /// What it has, and its name, are durable when this returns.

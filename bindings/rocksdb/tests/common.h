@@ -8,8 +8,10 @@
 #include <string>
 
 #include <rocksdb/convenience.h>
+#include <rocksdb/db.h>
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
+#include <rocksdb/version.h>
 
 // Ends the test with a line if something does not hold.
 #define HOLDS(what, ...)                                        \
@@ -32,4 +34,16 @@ inline std::shared_ptr<rocksdb::FileSystem> FilesOf(const std::string& url) {
   std::shared_ptr<rocksdb::FileSystem> files;
   OK(rocksdb::FileSystem::CreateFromString(rocksdb::ConfigOptions(), "id=saker://" + url, &files));
   return files;
+}
+
+// Opens a database by the interface of each version.
+inline rocksdb::Status Open(const rocksdb::Options& options, const std::string& path, std::unique_ptr<rocksdb::DB>* db) {
+#if ROCKSDB_MAJOR >= 11
+  return rocksdb::DB::Open(options, path, db);
+#else
+  rocksdb::DB* opened = nullptr;
+  const rocksdb::Status status = rocksdb::DB::Open(options, path, &opened);
+  db->reset(opened);
+  return status;
+#endif
 }

@@ -12,6 +12,7 @@ const SCRIPTS: &[(&str, &str, &[&str])] = &[
     ("python sglang", "bindings/python/check", &["sglang"]),
     ("rocksdb plugin", "bindings/rocksdb/check", &["plugin"]),
     ("rocksdb crash", "bindings/rocksdb/check", &["crash"]),
+    ("rocksdb newest", "bindings/rocksdb/check", &["newest"]),
     ("c header", "crates/edge/c/check", &["header"]),
     ("c tsan", "crates/edge/c/check", &["tsan"]),
 ];

@@ -2,8 +2,8 @@
 //! A program that writes files is killed (SIGKILL) at a random moment, again and again: what it was told to be durable is there, and
 //! nothing else than what it wrote.
 //!
-//! The child appends records to a log, and syncs it now and then. A full log gets its name by rename, and an old one goes. It says in a
-//! pipe what is durable.
+//! The child appends records to a log. It syncs one in six of them, flushes two in six, and leaves the others to what comes. A full log
+//! gets its name by rename, and an old one goes. It says in a pipe what it was told to be there.
 
 use saker::{ImagePlan, NamespacePlan};
 use saker_files::Files;
@@ -54,9 +54,13 @@ fn child(url: &str) {
         let file = file.expect("opens");
         files.append(file, &record(n), n).expect("fits");
         let is_full = (n + 1) % RECORDS == 0;
-        if n % 3 == 0 || is_full {
+        if n % 6 == 0 || is_full {
             files.sync_file(file).expect("syncs");
-            writeln!(out, "synced {n}").expect("somebody listens");
+        } else if n % 3 > 0 {
+            files.flush_file(file).expect("flushes");
+        }
+        if n % 3 != 0 || n % 6 == 0 || is_full {
+            writeln!(out, "there {n}").expect("somebody listens");
         }
         files.close(file).expect("closes");
         if is_full {
@@ -93,8 +97,8 @@ fn records(files: &mut Files, name: &str, first: u64) -> u64 {
     count
 }
 
-/// What is there after a death; `synced` and `full`: the last records that were said to be.
-fn verify(url: &str, synced: Option<u64>, full: Option<u64>) {
+/// What is there after a death; `there` and `full`: the last records that were said to be.
+fn verify(url: &str, there: Option<u64>, full: Option<u64>) {
     assert_eq!(saker_files::check(url).expect("is sound").problems, [""; 0]);
     let mut files = saker_files::open(url).expect("mounts");
     let next = stand(&files);
@@ -103,15 +107,15 @@ fn verify(url: &str, synced: Option<u64>, full: Option<u64>) {
     for log in oldest..next / RECORDS {
         assert_eq!(records(&mut files, &log_of(log * RECORDS), log * RECORDS), RECORDS, "log {log} is whole");
     }
-    if let Some(synced) = synced.filter(|synced| *synced >= next) {
+    if let Some(there) = there.filter(|there| *there >= next) {
         let has = records(&mut files, "current", next);
-        assert!(next + has > synced, "{synced} was durable; {next} and {has} are there");
+        assert!(next + has > there, "{there} was flushed or synced; {next} and {has} are there");
     }
     saker_files::close(files).expect("closes");
 }
 
 #[test]
-fn nothing_that_was_synced_is_lost_when_the_program_is_killed() {
+fn nothing_that_was_flushed_or_synced_is_lost_when_the_program_is_killed() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let path = dir.path().join("disk.img");
     let namespaces = vec![NamespacePlan::Block { bytes: Some(2 << 20), block_bytes: 512 }];
@@ -119,30 +123,30 @@ fn nothing_that_was_synced_is_lost_when_the_program_is_killed() {
     let url = format!("file:{}", path.display());
     saker_files::make(&url, Some(16 << 10)).expect("makes");
     let mut rng = Seed(1).child("deaths").rng();
-    let (mut synced, mut full) = (None, None);
+    let (mut there, mut full) = (None, None);
     for _ in 0..tier(12, 300) {
-        life(&url, rng.below(tier(50, 400)), &mut synced, &mut full);
-        verify(&url, synced, full);
+        life(&url, rng.below(tier(50, 400)), &mut there, &mut full);
+        verify(&url, there, full);
     }
     assert!(full > Some(RECORDS * LOGS), "logs come and go: {full:?}");
 }
 
 /// A child that is killed behind so many lines, when it is in the middle of something.
-fn life(url: &str, lines: u64, synced: &mut Option<u64>, full: &mut Option<u64>) {
+fn life(url: &str, lines: u64, there: &mut Option<u64>, full: &mut Option<u64>) {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(["--exact", "killed::writes_until_it_is_killed", "--nocapture"]).env(CHILD, url);
     let mut child = command.stdout(Stdio::piped()).spawn().expect("starts");
     let mut said = BufReader::new(child.stdout.take().expect("it was asked for")).lines();
-    let note = |line: String, synced: &mut Option<u64>, full: &mut Option<u64>| {
+    let note = |line: String, there: &mut Option<u64>, full: &mut Option<u64>| {
         let number = |prefix: &str| line.strip_prefix(prefix).and_then(|n| n.parse().ok());
-        *synced = number("synced ").or(*synced);
+        *there = number("there ").or(*there);
         *full = number("full ").or(*full);
     };
     for line in said.by_ref().take(lines as usize + 4) {
-        note(line.expect("reads"), synced, full);
+        note(line.expect("reads"), there, full);
     }
     child.kill().expect("it lives");
     child.wait().expect("it ends");
     // What it said before it died.
-    said.for_each(|line| note(line.expect("reads"), synced, full));
+    said.for_each(|line| note(line.expect("reads"), there, full));
 }
