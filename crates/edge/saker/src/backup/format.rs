@@ -211,8 +211,7 @@ pub(super) type Entry<'a> = (&'a [u8], Option<&'a [u8]>);
 
 const ENTRY_BYTES: usize = 6;
 
-/// Appends a pair to the payload of a frame: bytes of the key (1), 0 or 1 for one that was deleted (1), bytes of the value (4), key,
-/// value.
+/// Appends a pair to a frame's payload: bytes of the key (1), 0 or 1 for one that was deleted (1), bytes of the value (4), key, value.
 pub(super) fn put_entry(payload: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>) {
     debug_assert!((1..=255).contains(&key.len()), "keys have 1 to 255 bytes");
     let bytes = value.map_or(0, <[u8]>::len) as u32;

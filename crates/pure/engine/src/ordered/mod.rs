@@ -26,6 +26,7 @@ pub(crate) mod refs;
 pub(crate) mod reserve;
 mod retrieve;
 mod scan;
+mod settings;
 pub(crate) mod space;
 pub(crate) mod structure;
 pub(crate) mod sum;
@@ -35,83 +36,18 @@ pub(crate) use engine::CAPABILITIES;
 pub use key::Key;
 pub use landing::PackingStats;
 pub use recover::Recovery;
+pub use settings::Settings;
 pub use structure::Structure;
 
 use memtable::Memtable;
 use refs::Births;
 use saker_engine_api::StoreStats;
 use saker_log::Log;
-use saker_segment_store::{Geometry, PageAddr, SegmentId, SegmentStore, Stall, Step};
+use saker_segment_store::{PageAddr, SegmentId, SegmentStore, Stall, Step};
 use saker_value_log::group::Plan;
-use saker_value_log::packing::{PRICED_BYTES, Packing};
-use saker_value_log::record::HEADER_BYTES;
 use std::sync::Arc;
 use structure::{Configured, Turn, Write};
 use upkeep::Upkeep;
-
-/// What both kinds of store are told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// The namespace it serves, 1-based; marks its segments.
-    pub owner: u16,
-    /// Whether the power-safe page buffer survives a power cut (a capacitor).
-    pub ring_lasts: bool,
-    /// Largest value in bytes.
-    pub value_bytes_max: u32,
-    /// A manifest is due when the log has grown by this many bytes.
-    pub checkpoint_bytes_min: u64,
-    /// Modelled bytes of a memtable for which there is room.
-    pub write_buffer_size: u64,
-    /// Modelled bytes of a memtable that make it full, at most as many.
-    pub full_memtable_bytes: u64,
-    /// Where values go in the value log; `None`: DMA reaches any byte.
-    pub packing: Option<Packing>,
-    /// Bytes that a core copies while [`PRICED_BYTES`] are programmed, all dies at work.
-    pub program_price: u32,
-    /// Shorter values stay beside their keys (see [`Settings::is_inside`]).
-    pub min_blob_size: u32,
-}
-
-/// Largest memtable by default, RocksDB's: two of them and what tables need fit a modelled 256 MiB.
-const WRITE_BUFFER_BYTES_MAX: u64 = 64 << 20;
-
-impl Settings {
-    /// The largest value whose record leaves half of a segment, in bytes.
-    fn value_bytes_most(geometry: &Geometry) -> u32 {
-        (2 << 20).min((geometry.segment_bytes() as u32 - HEADER_BYTES - 16) / 2)
-    }
-
-    /// Settings for a namespace on a medium of that shape. Both kinds of store have the same, so that what differs between them is
-    /// their structure.
-    pub fn new(owner: u16, geometry: &Geometry, quota_segments: u32, ring_lasts: bool) -> Self {
-        let segment = geometry.segment_bytes();
-        let bytes = segment * u64::from(quota_segments);
-        let write_buffer_size = (bytes / 64).clamp(16 << 10, WRITE_BUFFER_BYTES_MAX);
-        Self {
-            owner,
-            ring_lasts,
-            value_bytes_max: Self::value_bytes_most(geometry),
-            checkpoint_bytes_min: (bytes / 8).min(64 << 20),
-            write_buffer_size,
-            full_memtable_bytes: write_buffer_size,
-            packing: None,
-            program_price: PRICED_BYTES,
-            min_blob_size: 0,
-        }
-    }
-
-    /// Whether a value of so many bytes stays beside its key: in the memtable, and in the structure from the flush on. The value log
-    /// then has its record only until a manifest says that the structure has it, as it has a tombstone's.
-    #[inline]
-    pub fn is_inside(&self, value_bytes: u32) -> bool {
-        value_bytes < self.min_blob_size
-    }
-
-    /// Whether any value does.
-    pub fn has_inside(&self) -> bool {
-        self.min_blob_size > 0
-    }
-}
 
 /// One shard of a store.
 #[derive(Clone, Debug)]

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! DiskKV: the store is in the device. A lane is a queue pair on its key-value namespace; an operation is a command, or several
-//! are one group command.
+//! DiskKV: the store is in the device. A lane is a queue pair on its namespace; an operation is a command, or several are one group command.
 
 mod command;
 mod lane;
