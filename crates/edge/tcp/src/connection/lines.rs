@@ -30,6 +30,19 @@ impl Core {
         let limits = &self.shared.limits;
         let (id, peer, host) = (self.id, &self.peer, &self.host);
         match (&self.state, self.qid) {
+            // Without a secret a host can do no more than that.
+            (State::Connected(_), Some(_)) if !self.is_admitted && why.is_of_host() => {
+                told!(
+                    limits,
+                    WARN,
+                    Authentication,
+                    connection = id,
+                    %peer,
+                    host,
+                    %why,
+                    "host left without authentication"
+                );
+            }
             (State::Connected(_), Some(0)) => {
                 told!(limits, INFO, Disconnect, connection = id, %peer, host, %why, "host disconnected");
             }

@@ -32,6 +32,11 @@ pub(crate) enum Ended {
 }
 
 impl Ended {
+    /// Whether the host's end went.
+    pub const fn is_of_host(&self) -> bool {
+        matches!(self, Self::ByHost | Self::Socket(_))
+    }
+
     /// What the system says of a socket.
     pub fn of(error: &std::io::Error) -> Self {
         match error.kind() {

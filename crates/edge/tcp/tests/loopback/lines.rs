@@ -171,6 +171,8 @@ fn secret_file(folder: &std::path::Path, name: &str) -> std::path::PathBuf {
     path
 }
 
+/// Of a host that has no secret.
+const NOBODY: &str = "nqn.2026-11.dev.saker:lines-no-secret";
 /// Of a host that says nothing after its Connect.
 const SLOW: &str = "nqn.2026-11.dev.saker:lines-unproved";
 
@@ -186,6 +188,8 @@ fn failed_and_unfinished_authentications_are_told_with_their_causes() {
     let options = format!("hostnqn={HOST}&reconnect=0&secret_file={}", wrong.display());
     Kv::open(&url(&server, &options)).expect_err("a wrong secret");
     expect(&[HOST, "WARN", "message=authentication failed", "qid=0", "why="]);
+    Kv::open(&url(&server, &format!("hostnqn={NOBODY}&reconnect=0"))).expect_err("no secret");
+    expect(&[NOBODY, "WARN", "message=host left without authentication", "why=the host closed it"]);
     // More than half of the controllers.
     let half = || {
         let (address, nqn) = (server.addresses()[0], &server.names()[0]);
