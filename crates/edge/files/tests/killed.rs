@@ -125,7 +125,7 @@ fn nothing_that_was_flushed_or_synced_is_lost_when_the_program_is_killed() {
     let mut rng = Seed(1).child("deaths").rng();
     let (mut there, mut full) = (None, None);
     for _ in 0..tier(12, 300) {
-        life(&url, rng.below(tier(50, 400)), &mut there, &mut full);
+        life(&url, rng.below(tier(150, 1000)), &mut there, &mut full);
         verify(&url, there, full);
     }
     assert!(full > Some(RECORDS * LOGS), "logs come and go: {full:?}");
