@@ -224,6 +224,15 @@ impl<D: Machine> Rig<D> {
         Self::over(D::build(build, host.clone()), &host)
     }
 
+    /// A new device whose controller somebody resets after `before`.
+    pub fn reset_after(build: &Build, before: impl FnOnce(&mut Self)) -> Self {
+        let host = attachment_of(400);
+        let mut rig = Self::on(build, host.clone());
+        before(&mut rig);
+        let Self { machine, .. } = rig;
+        Self::over(machine, &host)
+    }
+
     /// A host for that device.
     pub fn over(mut machine: D, host: &Attachment) -> Self {
         let patience = Patience { polls_max: TURNS_MAX };

@@ -193,6 +193,22 @@ fn what_ends_them() {
     }
 }
 
+/// A controller reset ends what is open; what was committed is known.
+#[test]
+fn a_reset_ends_those_that_are_open() {
+    for engine in ENGINES.iter().copied() {
+        let mut rig = Rig::<Inline>::reset_after(&small_with(engine, true, 6), |rig| {
+            good(part(rig, id(1, 1), ALONE, &[store(b"a", b"1")]));
+            good(part(rig, id(1, 2), FIRST, &[store(b"b", b"1")]));
+        });
+        refused(part(&mut rig, id(1, 2), LAST, &[store(b"c", b"1")]), Status::NO_SUCH_TRANSACTION);
+        assert_eq!(good(control(&mut rig, id(1, 1), SplitAction::Outcome)), BEFORE, "{engine:?}");
+        assert_eq!(good(control(&mut rig, id(1, 2), SplitAction::Outcome)), NOT, "{engine:?}");
+        let values = [b"a", b"b", b"c"].map(|key| value(&mut rig, key));
+        assert_eq!(values, [Some(b"1".to_vec()), None, None], "{engine:?}");
+    }
+}
+
 /// The last 4,096 numbers of a host are known, those behind them are not, and other hosts' have nothing to do with them.
 #[test]
 fn outcomes_are_kept_for_so_many() {
