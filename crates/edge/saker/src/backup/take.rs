@@ -178,6 +178,7 @@ impl<'a> Taking<'a> {
         let begin = BackupNamespace { nsid, kind: "kv", consistency, ..BackupNamespace::default() };
         self.writer.begin(&wire(&begin))?;
         let mut failed = None;
+        kv.show_outcomes();
         let order = kv.scan(&ScanOptions::default(), &mut |key, value| {
             failed = self.pair(nsid, key, value).err();
             failed.is_none()

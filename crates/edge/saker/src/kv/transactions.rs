@@ -135,6 +135,11 @@ impl Kv {
         }
     }
 
+    /// Lists and scans show what the device keeps of transactions with an ID, too: who copies all pairs copies these.
+    pub(crate) fn show_outcomes(&mut self) {
+        self.store.show_outcomes();
+    }
+
     /// What became of the transaction of an ID ([`Transaction::commit_as`]).
     ///
     /// # Errors

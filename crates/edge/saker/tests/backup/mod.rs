@@ -5,6 +5,7 @@ mod changes;
 mod files;
 mod grow;
 mod killed;
+mod outcomes;
 mod rig;
 mod scrub;
 mod space;

@@ -3,7 +3,6 @@
 
 use saker_long_keys::{KeyDigest, is_marked};
 use saker_nvme::Key;
-use saker_nvme::group::is_outcome_key;
 
 use super::page::Look;
 use super::route::{Route, route};
@@ -80,7 +79,7 @@ impl<T: Driver, D: KeyDigest> StoreKeys<'_, T, D> {
                 return Ok(None);
             };
             self.place = Some(key);
-            if is_outcome_key(key.as_bytes()) {
+            if self.store.hides(key.as_bytes()) {
                 continue;
             }
             if !is_marked(key.as_bytes()) {

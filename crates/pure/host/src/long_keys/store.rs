@@ -5,6 +5,7 @@ use saker_link::PAGE_BYTES;
 use saker_long_keys::envelope::{self, position, rewrite};
 use saker_long_keys::{KeyDigest, Xxh3Digest};
 use saker_nvme::Key;
+use saker_nvme::group::is_outcome_key;
 
 use super::KEY_BYTES_MAX;
 use super::page::{EnvelopePage, Look};
@@ -22,6 +23,8 @@ pub struct KvStoreClient<T, D = Xxh3Digest> {
     scratch: Vec<u8>,
     /// Whether long keys go to the device as they are.
     by_pointer: bool,
+    /// Whether pairs of outcomes are shown.
+    shows_outcomes: bool,
 }
 
 /// How an envelope has to change.
@@ -43,10 +46,21 @@ impl<T: Driver> KvStoreClient<T> {
 }
 
 impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
+    /// From now on lists and scans show the pairs, too, in which the device keeps what became of transactions with an ID: for who copies
+    /// everything that is there. A copy without them would carry out a transaction again that the original has carried out.
+    pub fn show_outcomes(&mut self) {
+        self.shows_outcomes = true;
+    }
+
+    /// Whether a key is not to be shown: it is the device's.
+    pub(super) fn hides(&self, key: &[u8]) -> bool {
+        !self.shows_outcomes && is_outcome_key(key)
+    }
+
     /// Through envelopes in any case, with another digest, for tests: what it writes cannot be read with the usual one.
     pub fn with_digest(client: KvClient<T>, digest: D) -> Self {
         let (page, scratch) = (EnvelopePage::default(), Vec::with_capacity(PAGE_BYTES));
-        Self { client, digest, page, scratch, by_pointer: false }
+        Self { client, digest, page, scratch, by_pointer: false, shows_outcomes: false }
     }
 
     /// Whether this key goes to the device by pointer.

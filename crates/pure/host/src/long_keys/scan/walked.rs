@@ -4,7 +4,6 @@
 use saker_long_keys::envelope::{Directory, EnvelopeError, check_digests};
 use saker_long_keys::{DEVICE_KEY_BYTES, KeyDigest, is_marked};
 use saker_nvme::Key;
-use saker_nvme::group::is_outcome_key;
 
 use super::Visit;
 use super::cursor::{ScanCursor, Shown};
@@ -24,7 +23,7 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
         let course = cursor.course();
         let batch = self.client.walk_on(walk, course, cursor.pairs_max)?;
         for (key, value) in batch.pairs() {
-            if !is_marked(key) && !is_outcome_key(key) && course.range.contains(key) && !visit(key, value) {
+            if !is_marked(key) && !self.hides(key) && course.range.contains(key) && !visit(key, value) {
                 return Ok(Shown::Stopped);
             }
         }
