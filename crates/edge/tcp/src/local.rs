@@ -31,6 +31,11 @@ impl Clocked {
         Self { device, begun: Clock::now(), base }
     }
 
+    /// The device is over: an image is marked clean.
+    pub fn close(self) -> Result<(), Error> {
+        close_device(self.device)
+    }
+
     pub fn now(&self) -> Instant {
         self.base + Duration::from_nanos(self.begun.elapsed().as_nanos() as u64)
     }
@@ -166,7 +171,7 @@ impl Local {
         // Redis clients have gone before.
         let shared =
             Rc::into_inner(self.shared).unwrap_or_else(|| unreachable!("somebody shares the device"));
-        close_device(shared.into_inner().clocked.device)?;
+        shared.into_inner().clocked.close()?;
         Ok(flushed?)
     }
 

@@ -71,6 +71,12 @@ impl Opened {
         Ok(Self { clocked, connection, queue, redis: redis.transpose()?, vendor, facts })
     }
 
+    /// Nobody is served by it: it is closed in order.
+    pub fn leave(self) {
+        // Why it is not served matters more.
+        let _ = self.clocked.close();
+    }
+
     /// Serial number, model, firmware revision, SUBNQN, and whether the write cache is volatile.
     pub fn identity(&self) -> ([String; 4], bool) {
         let c = self.connection.controller();

@@ -97,7 +97,13 @@ impl Server {
             authenticator,
             redis: Vec::new(),
         };
-        let names = starting.start_all(&config, &addresses)?;
+        let names = match starting.start_all(&config, &addresses) {
+            Ok(names) => names,
+            Err(error) => {
+                starting.leave();
+                return Err(error);
+            }
+        };
         let memory = Memory::new(config.connections_memory_max, config.connections_max);
         addresses.iter().for_each(|address| tracing::info!(%address, subsystems = ?names, "serving"));
         let limits = starting.limits;
@@ -244,6 +250,7 @@ impl Starting {
             described.namespace_rates = served.namespace_rates();
             if self.subsystems.contains_key(&described.nqn) {
                 let what = format!("two subsystems have the name {}", described.nqn);
+                opened.leave();
                 return Err(ConfigError::new(what, "give each its own nqn").into());
             }
             names.push(described.nqn.clone());
@@ -253,6 +260,13 @@ impl Starting {
         let discovery = discovery(portals(&names, at));
         self.start(discovery, None, false)?;
         Ok(names)
+    }
+
+    /// One device cannot be served: those that are open already are closed in order, since nobody has used them.
+    fn leave(self) {
+        self.subsystems.values().for_each(|subsystem| drop(subsystem.send(Request::Stop)));
+        // Why the server does not start matters more than what becomes of these.
+        self.engines.into_iter().for_each(|engine| drop(engine.join()));
     }
 
     fn start(
