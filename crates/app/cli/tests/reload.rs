@@ -314,3 +314,82 @@ fn a_limit_of_no_namespace_is_told() {
     assert_eq!((&line["level"], &line["nsid"]), (&"WARN".into(), &7.into()), "{line}");
     target.end();
 }
+
+/// Whatever is wrong, the error tells the file, the line, and the subsystem or host.
+#[test]
+fn what_is_wrong_has_its_file_line_and_subsystem() {
+    let dir = tempfile::tempdir().unwrap();
+    saker::create_image(&dir.path().join("disk.img"), 8 << 20, "tiny", 1).unwrap();
+    let disk = "[[subsystem]]\nurl = \"file:disk.img\"\n";
+    let host = "[[host]]\nnqn = \"nqn.2026-11.org.example:a\"\n";
+    let cases = [
+        ("slow = 5\n".to_owned() + disk, "line 1: unknown field `slow`"),
+        (format!("log = \"info\"\nlisten = [\"here\"]\n{disk}"), "line 2: "),
+        (format!("\nlog = \"loud\"\n{disk}"), "line 2: `loud` says no levels"),
+        (format!("connections_max = 0\n{disk}"), "line 1: connections_max is 0"),
+        (format!("connections_memory_max = 9\n{disk}"), "line 1: connections_memory_max is 9"),
+        (
+            format!("listen = [\"127.0.0.1:4420\", \"127.0.0.1:4420\"]\n{disk}"),
+            "line 1: 127.0.0.1:4420 has another use",
+        ),
+        (
+            format!("listen = [\"127.0.0.1:4420\"]\nmetrics = \"127.0.0.1:4420\"\n{disk}"),
+            "line 2: 127.0.0.1:4420 has another use",
+        ),
+        (format!("allow_hosts = [\"x\"]\n{disk}"), "line 1: `x` is no NVMe qualified name"),
+        (
+            format!("{disk}[all_hosts]\nsecret_file = \"none\"\n"),
+            "line 3, all_hosts: cannot read the secret file none",
+        ),
+        (
+            format!("{disk}{host}commands_per_second = 0\n"),
+            "line 3, host nqn.2026-11.org.example:a: commands_per_second is 0",
+        ),
+        (format!("{disk}{host}{host}"), "line 5, host nqn.2026-11.org.example:a: it has rules already"),
+        (
+            format!("{disk}nqn = \"bad\"\n"),
+            "line 1, subsystem file:disk.img: `bad` is no NVMe qualified name",
+        ),
+        (format!("{disk}{disk}"), "line 3, subsystem file:disk.img: its image is served already"),
+        (
+            format!("{disk}[[subsystem]]\nurl = \"file:./disk.img?cache=1MiB\"\n"),
+            "line 3, subsystem file:./disk.img?cache=1MiB: its image is served already",
+        ),
+        (
+            "log = \"info\"\n[[subsystem]]\nurl = \"fil:x\"\n".into(),
+            "line 2, subsystem fil:x: device URL `fil:x`",
+        ),
+        (
+            "[[subsystem]]\nurl = \"file:none.img\"\n".into(),
+            "line 1, subsystem file:none.img: cannot open `none.img`",
+        ),
+        (
+            format!("{disk}[[subsystem.namespace]]\nnsid = 1\nbytes_per_second = 0\n"),
+            "line 1, subsystem file:disk.img, namespace 1: bytes_per_second is 0",
+        ),
+        (
+            format!("{disk}[subsystem.redis]\nlisten = \"0.0.0.0:6379\"\n"),
+            "line 1, subsystem file:disk.img: redis: 0.0.0.0:6379 can be reached",
+        ),
+    ];
+    for (text, expected) in cases {
+        std::fs::write(dir.path().join("saker.toml"), &text).unwrap();
+        let mut command = saker();
+        command.args(["serve", "--check-config", "--config", "saker.toml"]).current_dir(dir.path());
+        let checked = command.output().unwrap();
+        let said = String::from_utf8_lossy(&checked.stderr);
+        let in_place = said.contains(&format!("saker.toml: {expected}"))
+            || said.contains(&format!("configuration, {expected}"));
+        assert!(
+            !checked.status.success() && in_place && said.trim_end().lines().count() == 1,
+            "{expected}: {said}"
+        );
+    }
+    let second = "[[subsystem]]\nurl = \"file:disk.img?readonly\"\n";
+    for (text, is_sound) in [(format!("{second}{second}"), true), (format!("{disk}{second}"), false)] {
+        std::fs::write(dir.path().join("saker.toml"), text).unwrap();
+        let mut command = saker();
+        command.args(["serve", "--check-config", "--config", "saker.toml"]).current_dir(dir.path());
+        assert_eq!(command.output().unwrap().status.success(), is_sound, "readers share an image");
+    }
+}

@@ -11,6 +11,8 @@
 //! nqn = "nqn.2026-11.dev.saker:disk"
 //! ```
 
+mod addresses;
+mod devices;
 mod file;
 mod hosts;
 mod log;
@@ -20,6 +22,7 @@ mod redis;
 
 pub use log::{LogConfig, LogFormat, SLOW_DEFAULT, slow_after};
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -39,6 +42,9 @@ pub use redis::RedisConfig;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Served {
+    /// The line of the file where it begins; 0 if it is not of a file.
+    #[serde(skip)]
+    pub line: usize,
     /// Device URL: `mem:` or `file:`, with options.
     pub url: String,
     /// SUBNQN; without it, the device's own.
@@ -56,14 +62,21 @@ pub struct Served {
 }
 
 impl Served {
+    /// Where an error is.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let subsystem = format!("subsystem {}", self.url);
+        if self.line == 0 { subsystem } else { format!("line {}, {subsystem}", self.line) }
+    }
+
     /// A device has one host if it is a PCIe function: that has no limits, and there are no clients beside it.
     fn check_function(&self) -> Result<(), ConfigError> {
         let has_others = self.redis.is_some() || !self.namespaces.is_empty();
         if self.vfio_user.is_none() || !has_others {
             return Ok(());
         }
-        let what = format!("subsystem {}: vfio_user beside Redis clients or limits", self.url);
-        Err(ConfigError::new(what, "serve the device in one way, with vfio_user alone or without it"))
+        let todo = "serve the device in one way, with vfio_user alone or without it";
+        Err(ConfigError::new("vfio_user beside Redis clients or limits", todo))
     }
 }
 
@@ -102,6 +115,8 @@ pub struct ServerConfig {
     pub slow: Option<Duration>,
     /// What the log has, and how.
     pub log: LogConfig,
+    /// The lines of the file where settings at its top are.
+    pub lines: BTreeMap<String, usize>,
 }
 
 /// A configuration that makes no sense. One line, with what to write instead.
@@ -113,7 +128,8 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    pub(crate) fn new(what: impl Into<String>, todo: impl Into<String>) -> Self {
+    /// What is wrong, and what to write instead.
+    pub fn new(what: impl Into<String>, todo: impl Into<String>) -> Self {
         Self { what: what.into(), todo: todo.into() }
     }
 
@@ -166,6 +182,7 @@ impl ServerConfig {
             metrics: None,
             slow: Some(SLOW_DEFAULT),
             log: LogConfig::default(),
+            lines: BTreeMap::new(),
         }
     }
 
@@ -183,25 +200,39 @@ impl ServerConfig {
         }
         self.check_names()?;
         self.check_rates()?;
-        self.subsystems.iter().try_for_each(Served::check_function)?;
-        self.subsystems.iter().filter_map(|served| served.redis.as_ref()).try_for_each(RedisConfig::check)?;
-        if self.connections_max == 0 || self.handshakes_max == 0 {
-            return Err(ConfigError::new("connections_max or handshakes_max is 0", "let at least one in"));
+        for served in &self.subsystems {
+            let redis = served.redis.as_ref().map_or(Ok(()), RedisConfig::check);
+            served.check_function().and(redis).map_err(|error| error.of(&served.place()))?;
         }
-        if self.limits.memory_max < self.limits.transfer_max as usize {
-            return Err(ConfigError::new(
-                format!("connection_memory_max is {}", self.limits.memory_max),
-                format!("a value needs {}", self.limits.transfer_max),
-            ));
+        self.check_devices()?;
+        self.check_places()?;
+        self.check_memory().map_err(|error| self.at("connections_memory_max", error))?;
+        self.check_addresses(hosts_stated)
+    }
+
+    /// An error with the line of a setting at the top of the file.
+    #[must_use]
+    pub fn at(&self, setting: &str, error: ConfigError) -> ConfigError {
+        self.lines.get(setting).map_or(error.clone(), |line| error.of(&format!("line {line}")))
+    }
+
+    /// Whether anybody gets in, with a value.
+    fn check_places(&self) -> Result<(), ConfigError> {
+        for (name, most) in
+            [("connections_max", self.connections_max), ("handshakes_max", self.handshakes_max)]
+        {
+            if most == 0 {
+                return Err(self.at(name, ConfigError::new(format!("{name} is 0"), "let at least one in")));
+            }
         }
-        self.check_memory()?;
-        match self.listen.iter().find(|address| !address.ip().is_loopback()) {
-            Some(address) if !hosts_stated => Err(ConfigError::new(
-                format!("{address} can be reached by other machines"),
-                "say who may connect with --allow-host NQN, or write --allow-any-host",
-            )),
-            _ => Ok(()),
+        let (memory, value) = (self.limits.memory_max, self.limits.transfer_max);
+        if memory < value as usize {
+            let what = format!("connection_memory_max is {memory}");
+            return Err(
+                self.at("connection_memory_max", ConfigError::new(what, format!("a value needs {value}")))
+            );
         }
+        Ok(())
     }
 
     /// Whether the floors of all connections leave room for the longest values of a few.
@@ -238,13 +269,17 @@ impl ServerConfig {
 
     /// Whether hosts can use the names.
     fn check_names(&self) -> Result<(), ConfigError> {
-        let mut stated = self.subsystems.iter().filter_map(|served| served.nqn.as_deref());
-        stated.try_for_each(names::check_subsystem)?;
+        for served in &self.subsystems {
+            let named = served.nqn.as_deref().map_or(Ok(()), names::check_subsystem);
+            named.map_err(|error| error.of(&served.place()))?;
+        }
+        // Those with rules come first: their errors tell the line of the rules.
+        self.check_host_rules()?;
         match &self.hosts {
             Hosts::Named(hosts) => hosts.iter().try_for_each(|host| names::check(host)),
             Hosts::Any => Ok(()),
-        }?;
-        self.check_host_rules()
+        }
+        .map_err(|error| self.at("allow_hosts", error))
     }
 }
 

@@ -56,11 +56,18 @@ pub fn check(args: &ServeArgs) -> Result<(), CliError> {
     for served in &config.subsystems {
         let parsed = saker::DeviceUrl::parse(&served.url).map_err(saker::Error::from);
         let url = parsed.and_then(|url| saker::refuse_hybrid(&url).map(|()| url)).map_err(|error| {
-            CliError::usage(format!("subsystem {}: {error}", served.url), "see docs/urls.md")
+            in_file(args, &ConfigError::new(format!("{}: {error}", served.place()), "see docs/urls.md"))
         })?;
-        check_image(&url)?;
+        check_image(&url).map_err(|error| at_place(args, served, &error))?;
     }
     config.policies().map(drop).map_err(|error| in_file(args, &error))
+}
+
+/// An error of the work, with its place in the file.
+fn at_place(args: &ServeArgs, served: &Served, error: &CliError) -> CliError {
+    let (what, todo) = split(&error.to_string());
+    let file = args.config.as_ref().map(|path| format!("{}: ", path.display())).unwrap_or_default();
+    CliError::failed(format!("{file}{}: {what}", served.place()), todo)
 }
 
 /// Whether this user may use the image of a URL, which another process may have open.
@@ -147,7 +154,12 @@ fn configuration(args: &ServeArgs) -> Result<ServerConfig, CliError> {
         config.connections_memory_max = usize::try_from(bytes).unwrap_or(usize::MAX);
     }
     config.check(hosts_stated).map_err(|error| in_file(args, &error))?;
-    super::log::check(&config.log)?;
+    super::log::check(&config.log).map_err(|error| match (&error, &args.log) {
+        (CliError::Usage { what, todo }, None) => {
+            in_file(args, &config.at("log", ConfigError::new(what.as_str(), todo.as_str())))
+        }
+        _ => error,
+    })?;
     Ok(config)
 }
 
@@ -251,9 +263,14 @@ fn in_file(args: &ServeArgs, error: &ConfigError) -> CliError {
     }
 }
 
+/// What happened, and what to do.
+fn split(text: &str) -> (String, String) {
+    let (what, todo) = text.split_once("; ").unwrap_or((text, "see `saker serve --help`"));
+    (what.to_owned(), todo.to_owned())
+}
+
 fn usage(error: &ConfigError) -> CliError {
-    let text = error.to_string();
-    let (what, todo) = text.split_once("; ").unwrap_or((&text, "see `saker serve --help`"));
+    let (what, todo) = split(&error.to_string());
     CliError::usage(what, todo)
 }
 

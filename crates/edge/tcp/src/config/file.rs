@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The configuration file.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use saker_target::Hosts;
 use serde::Deserialize;
 use toml::Spanned;
+use toml::de::DeTable;
 
 use super::{ConfigError, HostRules, LogFormat, Served, ServerConfig, slow_after};
 
@@ -25,18 +27,21 @@ impl ServerConfig {
                 "see docs/target.md for the settings",
             )
         })?;
+        let lines = lines_of_settings(text);
         let named = file.host.iter().map(|host| host.get_ref().nqn.clone());
         let allowed: Vec<String> = file.allow_hosts.into_iter().chain(named).collect();
         let (mut config, stated) = (Self::empty(), file.allow_any_host || !allowed.is_empty());
         config.listen = file.listen;
-        config.subsystems = file.subsystem;
+        config.subsystems = file.subsystem.into_iter().map(|served| served_at(text, served)).collect();
+        config.lines = lines;
         if file.tls {
-            return Err(ConfigError::new("tls = true", "leave it out: this build has no TLS"));
+            let error = ConfigError::new("tls = true", "leave it out: this build has no TLS");
+            return Err(config.at("tls", error));
         }
         if !file.allow_any_host && !allowed.is_empty() {
             config.hosts = Hosts::Named(allowed);
         }
-        config.all_hosts = file.all_hosts;
+        config.all_hosts = file.all_hosts.map(|rules| placed(text, rules)).unwrap_or_default();
         config.host_rules = file.host.into_iter().map(|rules| placed(text, rules)).collect();
         set(&mut config.connections_max, file.connections_max);
         set(&mut config.handshakes_max, file.handshakes_max);
@@ -60,6 +65,18 @@ fn line_of(text: &str, at: usize) -> usize {
 fn placed(text: &str, rules: Spanned<HostRules>) -> HostRules {
     let line = line_of(text, rules.span().start);
     HostRules { line, ..rules.into_inner() }
+}
+
+fn served_at(text: &str, served: Spanned<Served>) -> Served {
+    let line = line_of(text, served.span().start);
+    Served { line, ..served.into_inner() }
+}
+
+/// Where the settings at the top of a file that can be read are.
+fn lines_of_settings(text: &str) -> BTreeMap<String, usize> {
+    let Ok(table) = DeTable::parse(text) else { return BTreeMap::new() };
+    let of = |key: &Spanned<_>| line_of(text, key.span().start);
+    table.get_ref().iter().map(|(key, _)| (key.get_ref().to_string(), of(key))).collect()
 }
 
 fn set<T>(value: &mut T, stated: Option<T>) {
@@ -87,7 +104,7 @@ struct File {
     authentication_timeout_s: Option<u64>,
     /// The place of TLS: refused by name until it is there.
     tls: bool,
-    all_hosts: HostRules,
+    all_hosts: Option<Spanned<HostRules>>,
     host: Vec<Spanned<HostRules>>,
-    subsystem: Vec<Served>,
+    subsystem: Vec<Spanned<Served>>,
 }

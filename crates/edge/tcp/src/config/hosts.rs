@@ -76,7 +76,7 @@ impl HostRules {
 
     /// Where an error is.
     pub(super) fn place(&self) -> String {
-        let host = format!("host {}", self.nqn);
+        let host = if self.nqn.is_empty() { "all_hosts".into() } else { format!("host {}", self.nqn) };
         if self.line == 0 { host } else { format!("line {}, {host}", self.line) }
     }
 
@@ -171,9 +171,10 @@ impl ServerConfig {
     /// # Errors
     /// [`ConfigError`] names the host.
     pub fn policies(&self) -> Result<Policies, ConfigError> {
-        let mut policies = Policies::for_all(self.all_hosts.policy()?);
+        let all = &self.all_hosts;
+        let mut policies = Policies::for_all(all.policy().map_err(|error| error.of(&all.place()))?);
         for rules in &self.host_rules {
-            let policy = rules.over(&self.all_hosts).policy();
+            let policy = rules.over(all).policy();
             policies.set(&rules.nqn, policy.map_err(|error| error.of(&rules.place()))?);
         }
         Ok(policies)

@@ -51,7 +51,7 @@ impl Served {
     }
 
     fn check_rates(&self) -> Result<(), ConfigError> {
-        let of = |nsid, error: ConfigError| error.of(&format!("subsystem {}, namespace {nsid}", self.url));
+        let of = |nsid, error: ConfigError| error.of(&format!("{}, namespace {nsid}", self.place()));
         for (n, limits) in self.namespaces.iter().enumerate() {
             let nsid = limits.nsid;
             if nsid == 0 || nsid == saker_nvme::NSID_ALL {

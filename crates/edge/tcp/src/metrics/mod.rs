@@ -7,6 +7,7 @@
 mod families;
 mod http;
 mod names;
+mod places;
 mod request;
 pub(crate) mod server;
 

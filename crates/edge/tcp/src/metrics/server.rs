@@ -10,16 +10,17 @@ use std::time::Duration;
 use saker::panics::ends_process;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
+use super::places::{Place, Places};
 use super::request::Asked;
 use super::{Found, ServerNumbers, classic, http, open_metrics};
 use crate::connection::Shared;
 use crate::connection::messages::Request;
 use crate::neighbour;
 
-/// Clients at once; others are closed as they come.
+/// Clients at once. Those that have asked nothing yet make room for newcomers, the oldest first.
 const CLIENTS_MAX: usize = 8;
 /// The longest that a scrape waits for a subsystem.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -62,7 +63,7 @@ impl Endpoint {
 }
 
 async fn serve(listener: TcpListener, shared: Arc<Shared>, mut stopping: watch::Receiver<bool>) {
-    let clients = Arc::new(Semaphore::new(CLIENTS_MAX));
+    let places = Places::new(CLIENTS_MAX);
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -72,19 +73,18 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>, mut stopping: watch::
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        if let Ok(permit) = Arc::clone(&clients).try_acquire_owned() {
+        if let Some(place) = places.take() {
             let shared = Arc::clone(&shared);
             tokio::spawn(async move {
                 let _ends_process = ends_process("metrics");
-                client(stream, &shared).await;
-                drop(permit);
+                client(stream, place, &shared).await;
             });
         }
     }
 }
 
-async fn client(mut stream: TcpStream, shared: &Shared) {
-    let Some(asked) = http::asked(&mut stream).await else { return };
+async fn client(mut stream: TcpStream, mut place: Place, shared: &Shared) {
+    let Some(asked) = place.until_asked(http::asked(&mut stream)).await else { return };
     let text = match asked {
         Asked::Metrics { open } => {
             let text = open_metrics(&scrape(shared).await, &numbers(shared));
