@@ -5,27 +5,38 @@
 //! `SAKER_QEMU` names a QEMU that has vfio-user-pci. In the soak Redis's clients: `interop/redis`, and `interop/mooncake/run`: Mooncake's
 //! published wheel drives the device.
 //!
-//! Tests that cannot run here are counted as ignored, unless the variable `SAKER_INTEROP` is `require`. libtest decides
-//! before a test runs whether it is ignored; so this program speaks its language without it.
+//! Tests that cannot run here are counted as ignored, unless the variable `SAKER_INTEROP` is `require`. A guest takes minutes of an
+//! emulated processor, so the check tier has one. libtest decides before a test runs whether it is ignored; so this program speaks its
+//! language without it.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// Name of the test, script and what it is given behind the program (of kernels Debian's meta package), and whether
-/// `require` requires it.
-const HOSTS: [(&str, &str, &[&str], bool); 12] = [
-    ("linux_6_1", "run", &["linux-image-cloud-amd64"], true),
-    ("linux_6_12", "run", &["linux-image-6.12-cloud-amd64"], false),
-    ("vfio_linux_6_1", "vfio", &["linux-image-cloud-amd64"], false),
-    ("vfio_linux_6_12", "vfio", &["linux-image-6.12-cloud-amd64"], false),
-    ("auth_linux_6_12", "auth", &["linux-image-6.12-cloud-amd64"], false),
-    ("spdk", "spdk", &[], false),
-    ("prometheus", "prometheus", &[], true),
-    ("mooncake", "mooncake/run", &[], false),
-    ("redis_benchmark", "redis", &["benchmark"], false),
-    ("redis_cli", "redis", &["cli"], false),
-    ("redis_py", "redis", &["python"], false),
-    ("redis_node", "redis", &["node"], false),
+/// When a test runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// In both tiers, and `require` requires it.
+    Required,
+    /// In both tiers, if what it needs is there.
+    Possible,
+    /// In the soak.
+    Soak,
+}
+
+/// Name of the test, script and what it is given behind the program (of kernels Debian's meta package), and when it runs.
+const HOSTS: [(&str, &str, &[&str], When); 12] = [
+    ("linux_6_1", "run", &["linux-image-cloud-amd64"], When::Required),
+    ("linux_6_12", "run", &["linux-image-6.12-cloud-amd64"], When::Soak),
+    ("vfio_linux_6_1", "vfio", &["linux-image-cloud-amd64"], When::Soak),
+    ("vfio_linux_6_12", "vfio", &["linux-image-6.12-cloud-amd64"], When::Soak),
+    ("auth_linux_6_12", "auth", &["linux-image-6.12-cloud-amd64"], When::Soak),
+    ("spdk", "spdk", &[], When::Possible),
+    ("prometheus", "prometheus", &[], When::Required),
+    ("mooncake", "mooncake/run", &[], When::Possible),
+    ("redis_benchmark", "redis", &["benchmark"], When::Possible),
+    ("redis_cli", "redis", &["cli"], When::Possible),
+    ("redis_py", "redis", &["python"], When::Possible),
+    ("redis_node", "redis", &["node"], When::Possible),
 ];
 
 /// Exit code of the scripts where something is missing.
@@ -51,8 +62,13 @@ fn main() -> ExitCode {
     println!("\nrunning {} tests", chosen.len());
     let is_required = std::env::var("SAKER_INTEROP").is_ok_and(|value| value == "require");
     let (mut passed, mut failed, mut ignored) = (0, 0, 0);
-    for (name, script, arguments, gates) in chosen {
-        match run(script, arguments, is_required && *gates) {
+    for (name, script, arguments, when) in chosen {
+        let verdict = if *when == When::Soak && !saker_testing::is_soak() {
+            Verdict::Ignored("a guest of the soak".to_owned())
+        } else {
+            run(script, arguments, is_required && *when == When::Required)
+        };
+        match verdict {
             Verdict::Passed => {
                 passed += 1;
                 println!("test {name} ... ok");
@@ -76,12 +92,10 @@ fn main() -> ExitCode {
 
 fn run(script: &str, arguments: &[&str], is_required: bool) -> Verdict {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../interop").join(script);
-    // Exponents of the larger groups take an emulated processor long.
-    let few: &[&str] = if script == "auth" && !saker_testing::is_soak() { &["null"] } else { &[] };
     // A test program that is run by itself is of the short tier.
     let tier = std::env::var("SAKER_TIER").unwrap_or_else(|_| "check".to_owned());
     let mut command = Command::new(path);
-    command.arg(env!("CARGO_BIN_EXE_saker")).args(arguments).args(few).env("SAKER_TIER", tier);
+    command.arg(env!("CARGO_BIN_EXE_saker")).args(arguments).env("SAKER_TIER", tier);
     let output = match command.output() {
         Ok(output) => output,
         Err(error) => return Verdict::Failed(format!("interop/{script}: {error}")),

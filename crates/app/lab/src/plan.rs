@@ -80,7 +80,13 @@ pub struct Edit {
 #[serde(deny_unknown_fields)]
 pub struct Planted {
     /// What is typed behind `--set`.
+    #[serde(default)]
     pub set: Vec<String>,
+    /// Parameters of the plan that are others.
+    #[serde(default)]
+    pub parameters: toml::Table,
+    /// A fault in the code, which tests alone can plant: `host.transfer=METHOD`, `hybrid.FAULT`.
+    pub fault: Option<String>,
     /// Claims that pass without the change and fail with it.
     pub turns: Vec<String>,
     /// What is taken away.

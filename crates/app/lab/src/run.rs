@@ -37,11 +37,20 @@ fn run_noting(
 ) -> Result<Experiment, LabError> {
     let entry = experiments::ALL.iter().find(|e| e.plan().id == id);
     let entry = entry.ok_or_else(|| LabError::Unknown(id.to_owned()))?;
-    let plan = entry.plan();
+    run_plan(entry, &entry.plan(), settings, progress)
+}
+
+/// Runs an experiment by a plan, which need not be the one that it has.
+pub(crate) fn run_plan(
+    entry: &Entry,
+    plan: &Plan,
+    settings: &Settings,
+    progress: Option<Sender<Progress>>,
+) -> Result<Experiment, LabError> {
     plan.profiles.iter().try_for_each(|name| settings.check(name))?;
     settings.check_engines(&plan.id, &plan.takes)?;
     let (seed, scale) = (settings.seed.unwrap_or(1), settings.scale.unwrap_or(plan.default_scale).max(1));
-    let context = Context { plan: &plan, seed, scale, settings, progress };
+    let context = Context { plan, seed, scale, settings, progress };
     let Outcome { series, mut checks } = (entry.run)(&context)?;
     if let Some(asked) = &plan.fit {
         after_fit(entry, &context, asked, &mut checks)?;

@@ -5,6 +5,8 @@
 /// A defect that such a store could have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
+    /// The detector sees no stall.
+    BlindDetector,
     /// A delete in the main tree leaves no tombstone though the device has a copy.
     LostTombstone,
     /// A rollback moves what it finds, whether it counts or not.

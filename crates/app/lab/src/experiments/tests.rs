@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 use super::*;
 use crate::chart::Figure;
-use crate::plan::{ChartPlan, Settings};
+use crate::plan::{ChartPlan, Planted, Settings};
 use crate::report::{Experiment, Verdict};
 use saker_testing::is_soak;
 use std::collections::BTreeSet;
@@ -187,31 +187,58 @@ fn charts_draw_what_experiments_measure() {
     }
 }
 
+/// Plants what a plan names in everything that this thread does; `None`: nothing.
+fn plant(fault: Option<&str>) {
+    use saker_host::transfer::{Method, planted};
+    use saker_hybrid::planted::Fault;
+    let method = fault.and_then(|fault| fault.strip_prefix("host.transfer="));
+    let method = method.map(|name| Method::ALL.into_iter().find(|method| method.name() == name).expect(name));
+    planted::force(method);
+    let hybrid = fault.and_then(|fault| fault.strip_prefix("hybrid."));
+    saker_hybrid::planted::plant(hybrid.map(|name| match name {
+        "BlindDetector" => Fault::BlindDetector,
+        "LostTombstone" => Fault::LostTombstone,
+        "StaleCopy" => Fault::StaleCopy,
+        "DroppedEarly" => Fault::DroppedEarly,
+        _ => panic!("{name}"),
+    }));
+    assert_eq!(fault.is_some(), method.is_some() || hybrid.is_some(), "{fault:?}");
+}
+
 /// A claim that holds without its mechanism would not be about it.
 #[test]
 fn planted_changes_turn_checks_red() {
-    for plan in ALL.iter().map(Entry::plan) {
-        let run = |set: &[String]| {
-            let profile = set.iter().map(|text| crate::settings::setting(text).unwrap()).collect();
-            crate::run::run(&plan.id, &Settings { profile, ..Settings::default() }).unwrap()
+    let mut wrong = Vec::new();
+    for entry in &ALL {
+        let plan = entry.plan();
+        let run = |planted: Option<&Planted>| {
+            let (mut plan, set) = (entry.plan(), planted.map(|planted| &planted.set));
+            // What a fit would say is not asked.
+            plan.fit = None;
+            plan.parameters.extend(planted.iter().flat_map(|planted| planted.parameters.clone()));
+            let profile =
+                set.into_iter().flatten().map(|text| crate::settings::setting(text).unwrap()).collect();
+            plant(planted.and_then(|planted| planted.fault.as_deref()));
+            let found =
+                crate::run::run_plan(entry, &plan, &Settings { profile, ..Settings::default() }, None);
+            plant(None);
+            found.unwrap()
         };
         let asked: Vec<_> = plan.planted.iter().filter(|planted| !planted.is_dear || is_soak()).collect();
         if asked.is_empty() {
             continue;
         }
-        let plain = run(&[]);
+        let plain = run(None);
         for planted in asked {
-            let changed = run(&planted.set);
+            let changed = run(Some(planted));
             for id in &planted.turns {
                 let of = |found: &Experiment| found.checks.iter().find(|c| c.id == *id).map(|c| c.verdict);
                 let verdicts = (of(&plain), of(&changed));
-                assert_eq!(
-                    verdicts,
-                    (Some(Verdict::Pass), Some(Verdict::Fail)),
-                    "{id} with {:?}",
-                    planted.set
-                );
+                if verdicts != (Some(Verdict::Pass), Some(Verdict::Fail)) {
+                    wrong.push(format!("{id} is {verdicts:?} with {planted:?}"));
+                }
             }
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -121,6 +121,8 @@ fn set_up(plan: &Plan) -> Markup {
             ul { @for planted in &plan.planted { li {
                 (planted.what) ": " (planted.turns.join(", ")) " "
                 span.note { code { (planted.set.iter().map(|set| format!("--set '{set}'")).collect::<Vec<_>>().join(" ")) } }
+                @for (name, value) in &planted.parameters { span.note { code { (name) " = " (value.to_string()) } } }
+                @if let Some(fault) = &planted.fault { span.note { "fault " code { (fault) } } }
             } } }
         }
         @if !plan.history.is_empty() {

@@ -33,7 +33,7 @@ use saker_link::{
     BarBuffer, Completion, DmaRegion, DmaSpace, HostQueuePair, PoolError, SlotPool, SlotQueue, Window,
 };
 
-use crate::transfer::{Available, Method, TransferOptions, TransferPolicy};
+use crate::transfer::{Available, Method, TransferOptions, TransferPolicy, planted};
 use bar_ring::BarRing;
 use flight::{DataPlace, Flight, Shape};
 use loan::Loan;
@@ -112,7 +112,8 @@ impl KvQueue {
 
     /// How values are sent from now on, on a device with those methods. Without this call: by PRPs.
     pub fn set_transfer(&mut self, options: TransferOptions, available: Available) {
-        self.only_prps = options.policy == TransferPolicy::Fixed(Method::Prp);
+        let is_free = planted::forced().is_none();
+        self.only_prps = is_free && options.policy == TransferPolicy::Fixed(Method::Prp);
         (self.transfer, self.available) = (options, available);
         self.chosen = (0, self.method_for(0));
     }

@@ -7,6 +7,7 @@ mod available;
 mod methods;
 mod options;
 mod outbox;
+pub mod planted;
 
 pub use adaptive::Adaptive;
 pub use auto::{Auto, ByMethod, CostTable, Objective};

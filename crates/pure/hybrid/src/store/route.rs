@@ -2,6 +2,7 @@
 //! The detector, which finds stalls of the main tree, and the controller, which sends each write one way.
 
 use crate::options::Detector;
+use crate::planted::{self, Fault};
 use crate::store::Hybrid;
 use saker_sim::{Duration, Instant};
 
@@ -111,7 +112,8 @@ impl Hybrid {
             return Route::Wait;
         }
         // One that is too long for the device's tree waits for the main tree, and so does every one when that is full.
-        let takes = record_bytes.is_some() && !self.detecting.device_is_full;
+        let takes =
+            record_bytes.is_some() && !self.detecting.device_is_full && !planted::is(Fault::BlindDetector);
         match self.options.detector {
             Detector::Exact => Route::Main { escapes: takes },
             Detector::Published if !self.detecting.redirects => Route::Main { escapes: false },
