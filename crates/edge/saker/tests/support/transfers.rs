@@ -28,7 +28,8 @@ pub fn number(value: Option<Vec<u8>>) -> u64 {
     value.and_then(|value| value.first_chunk().map(|number| u64::from_le_bytes(*number))).unwrap_or_default()
 }
 
-fn value(number: u64) -> Vec<u8> {
+/// A number as a value of a length that changes.
+pub fn value(number: u64) -> Vec<u8> {
     let mut value = number.to_le_bytes().to_vec();
     value.resize(8 + (number % 300) as usize, 9);
     value
