@@ -8,7 +8,6 @@ use saker_nvme::Key;
 use saker_nvme::group::{Ask, Op, ToAsk};
 use std::collections::BTreeSet;
 
-use super::scan::{ScanOptions, ScanOrder};
 use super::store::KvStoreClient;
 use super::transaction_set::{NO_ORDER, Versioned, refusal};
 use crate::client::{Course, KeyRange};
@@ -75,43 +74,49 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
 
     /// The device's own keys of a range, without those that begin with the mark.
     fn keys_in_order(&mut self, range: &KeyRange<'_>) -> Result<BTreeSet<Vec<u8>>, HostError> {
-        let options = ScanOptions { range: *range, keys_only: true, ..ScanOptions::default() };
-        let mut keys = BTreeSet::new();
-        let order = self.scan(&options, |key, _| {
-            if key.len() <= Key::MAX_LEN && !key.starts_with(&MARK) {
+        let (course, mut keys) =
+            (Course { range: *range, keys_only: true, ..Course::default() }, BTreeSet::new());
+        self.walk(course, |this, key, _| {
+            // Bounds on the wire may be wider.
+            if !key.starts_with(&MARK) && !this.hides(key) && range.contains(key) {
                 keys.insert(key.to_vec());
             }
-            true
+            Ok(())
         })?;
-        if order == ScanOrder::Device {
-            return Err(HostError::NoTransactions(NO_ORDER));
-        }
         Ok(keys)
     }
 
     fn marked(&mut self) -> Result<Marked, HostError> {
         let range = KeyRange { prefix: &MARK, ..KeyRange::default() };
-        let course = Course { range, ..Course::default() };
+        let mut marked = Marked::default();
+        self.walk(Course { range, ..Course::default() }, |this, at, bytes| {
+            marked.count += 1;
+            if at.len() == DEVICE_KEY_BYTES {
+                return this.keys_of(at, bytes, &mut marked.keys);
+            }
+            marked.keys.insert(at.to_vec());
+            Ok(())
+        })?;
+        Ok(marked)
+    }
+
+    fn walk(
+        &mut self,
+        course: Course<'_>,
+        mut see: impl FnMut(&Self, &[u8], &[u8]) -> Result<(), HostError>,
+    ) -> Result<(), HostError> {
         let Some(mut walk) = self.native().open_walk(course, None)? else {
             return Err(HostError::NoTransactions(NO_ORDER));
         };
-        let mut marked = Marked::default();
-        loop {
-            let batch = self.native().walk_on(&mut walk, course, 0)?;
-            for (at, bytes) in batch.pairs() {
-                marked.count += 1;
-                if at.len() == DEVICE_KEY_BYTES {
-                    self.keys_of(at, bytes, &mut marked.keys)?;
-                } else {
-                    marked.keys.insert(at.to_vec());
-                }
-            }
-            if batch.is_last() {
-                break;
-            }
+        let mut seen = Ok(false);
+        while matches!(seen, Ok(false)) {
+            seen = self.native().walk_on(&mut walk, course, 0).and_then(|batch| {
+                batch.pairs().try_for_each(|(key, value)| see(self, key, value))?;
+                Ok(batch.is_last())
+            });
         }
-        self.native().close_walk(walk)?;
-        Ok(marked)
+        let closed = self.native().close_walk(walk);
+        seen.and(closed)
     }
 
     fn keys_of(&self, at: &[u8], bytes: &[u8], keys: &mut BTreeSet<Vec<u8>>) -> Result<(), HostError> {
