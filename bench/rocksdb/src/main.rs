@@ -13,6 +13,7 @@ mod report;
 #[cfg(feature = "rocksdb")]
 mod rocks;
 mod store;
+mod transactions;
 mod work;
 
 use clap::Parser;
@@ -64,6 +65,12 @@ struct Cli {
     /// Measure instead what one compaction of RocksDB's takes on one thread, with values of --value-size: medians of --repetitions.
     #[arg(long)]
     merge: bool,
+    /// Measure instead so many optimistic transactions, each of four reads and two writes.
+    #[arg(long, default_value_t = 0, conflicts_with = "merge")]
+    transactions: u64,
+    /// Our engines beside which transactions are measured.
+    #[arg(long, value_delimiter = ',', default_value = "hash_store,lsm")]
+    engines: Vec<String>,
     /// One JSON document instead of the table.
     #[arg(long)]
     json: bool,
@@ -91,6 +98,12 @@ fn run(cli: &Cli) -> Result<(), Fault> {
         scan_pairs: cli.scan_pairs,
         value_bytes: cli.value_size,
     };
+    if cli.transactions > 0 {
+        let compared = transactions::measure(cli, Shape { reads: cli.transactions, ..shape })?;
+        let json = cli.json.then(|| serde_json::to_string_pretty(&compared.json())).transpose()?;
+        print!("{}", json.map_or_else(|| compared.text(), |json| json + "\n"));
+        return Ok(());
+    }
     let work = Work::new(shape, cli.seed);
     let mut report = Report::new(shape, cli.repetitions);
     for durability in &cli.columns {

@@ -17,7 +17,7 @@ pub struct Ours {
 const BESIDE_BYTES: u64 = 160;
 
 /// Flash for so many pairs, a quarter of it spare, and a GiB for the segments of 48 MiB that the store keeps back.
-fn flash_bytes(pairs: u64, pair_bytes: u64) -> u64 {
+pub fn flash_bytes(pairs: u64, pair_bytes: u64) -> u64 {
     pairs * (pair_bytes + BESIDE_BYTES) * 5 / 4 + (1 << 30)
 }
 

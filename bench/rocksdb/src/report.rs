@@ -46,7 +46,7 @@ impl Column {
     }
 }
 
-fn median(mut all: Vec<f64>) -> Option<f64> {
+pub fn median(mut all: Vec<f64>) -> Option<f64> {
     all.sort_by(f64::total_cmp);
     let high = *all.get(all.len() / 2)?;
     Some(if all.len().is_multiple_of(2) { f64::midpoint(all[all.len() / 2 - 1], high) } else { high })

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! RocksDB, with its defaults but for what the comparison fixes; all of it is in [`Store::options`].
 
-use crate::store::{Durability, Fault, Store};
+pub use crate::store::Fault;
+use crate::store::{Durability, Store};
 use rocksdb::{BlockBasedOptions, Cache, DB, DBCompressionType, Options, ReadOptions, WriteOptions};
 use std::path::Path;
 
@@ -19,26 +20,36 @@ const BLOOM_BITS: f64 = 10.0;
 impl Rocks {
     pub fn open(dir: &Path, durability: Durability, cache_bytes: u64) -> Result<Self, Fault> {
         let dir = tempfile::tempdir_in(dir)?;
-        let mut table = BlockBasedOptions::default();
-        table.set_bloom_filter(BLOOM_BITS, false);
-        table.set_block_cache(&Cache::new_lru_cache(cache_bytes as usize));
-        let mut options = Options::default();
-        options.create_if_missing(true);
-        options.set_block_based_table_factory(&table);
-        // Values are noise: compressing them would only cost.
-        options.set_compression_type(DBCompressionType::None);
         let mut write = WriteOptions::default();
         let wal = durability != Durability::NoWal;
         write.disable_wal(!wal);
-        let options_text = format!(
-            "RocksDB {} WAL {}, unsynced; Bloom {BLOOM_BITS} bits; block cache {} MiB (LRU); no compression; block 4 KiB; \
-             write buffer 64 MiB, 2 of them; skip list; 2 background jobs; all else by default",
-            version(),
-            if wal { "on" } else { "off" },
-            cache_bytes >> 20,
-        );
-        Ok(Self { db: DB::open(&options, dir.path())?, write, options: options_text, _dir: dir })
+        let db = DB::open(&options(cache_bytes), dir.path())?;
+        Ok(Self { db, write, options: told(wal, cache_bytes), _dir: dir })
     }
+}
+
+/// How a database is opened.
+pub fn options(cache_bytes: u64) -> Options {
+    let mut table = BlockBasedOptions::default();
+    table.set_bloom_filter(BLOOM_BITS, false);
+    table.set_block_cache(&Cache::new_lru_cache(cache_bytes as usize));
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.set_block_based_table_factory(&table);
+    // Values are noise: compressing them would only cost.
+    options.set_compression_type(DBCompressionType::None);
+    options
+}
+
+/// The same in words.
+pub fn told(wal: bool, cache_bytes: u64) -> String {
+    format!(
+        "RocksDB {} WAL {}, unsynced; Bloom {BLOOM_BITS} bits; block cache {} MiB (LRU); no compression; block 4 KiB; \
+         write buffer 64 MiB, 2 of them; skip list; 2 background jobs; all else by default",
+        version(),
+        if wal { "on" } else { "off" },
+        cache_bytes >> 20,
+    )
 }
 
 /// Of the library that is linked.

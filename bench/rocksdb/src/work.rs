@@ -25,7 +25,7 @@ pub type Times = [Took; PHASES.len()];
 /// Keys and values.
 pub struct Work {
     shape: Shape,
-    order: Permutation,
+    pub order: Permutation,
     /// Values are parts of it: making them takes no time.
     noise: Vec<u8>,
     seed: Seed,
@@ -34,7 +34,7 @@ pub struct Work {
 const NOISE_BYTES: usize = 1 << 20;
 
 /// The key of a number: 16 bytes in the order of numbers.
-fn key(number: u64) -> [u8; 16] {
+pub fn key(number: u64) -> [u8; 16] {
     let mut key = *b"................";
     key[..8].copy_from_slice(&number.to_be_bytes());
     key
@@ -48,12 +48,12 @@ impl Work {
         Self { shape, order: Permutation::new(seed.child("order").0, shape.pairs.max(1)), noise, seed }
     }
 
-    fn value(&self, n: u64) -> &[u8] {
+    pub fn value(&self, n: u64) -> &[u8] {
         let at = (n as usize).wrapping_mul(self.shape.value_bytes as usize + 1) % NOISE_BYTES;
         &self.noise[at..at + self.shape.value_bytes as usize]
     }
 
-    fn rng(&self, phase: &str) -> Rng {
+    pub fn rng(&self, phase: &str) -> Rng {
         self.seed.child(phase).rng()
     }
 

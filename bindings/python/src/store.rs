@@ -6,7 +6,7 @@ use crate::errors::{pickled, raised};
 use crate::memory::{all_to_read, slices, to_read, to_write};
 use crate::scan::{Keys, Pairs};
 use crate::stats;
-use crate::transaction::Transaction;
+use crate::transaction::{Transaction, id, outcome};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use saker_handle::{Class, Fault, ScanWish};
@@ -140,6 +140,11 @@ impl Store {
 
     fn txn(&self, py: Python<'_>) -> PyResult<Transaction> {
         self.call(py, saker_handle::Store::begin).map(Transaction::new)
+    }
+
+    fn transaction_outcome(&self, host: &Bound<'_, PyAny>, number: u64) -> PyResult<&'static str> {
+        let id = id(host, number)?;
+        self.call(host.py(), |store| store.transaction_outcome(id)).map(outcome)
     }
 
     #[pyo3(signature = (start, stop, prefix, reverse, limit))]

@@ -3,14 +3,33 @@
 
 use crate::errors::{pickled, raised};
 use crate::memory::to_read;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use saker_handle::{Fault, Require};
+use saker_handle::{Fault, Require, SplitOutcome, TransactionEnd, TransactionId};
 
 /// A transaction that is being put together.
 #[pyclass(frozen, weakref, module = "saker")]
 pub struct Transaction {
     inner: saker_handle::Transaction,
+}
+
+/// The ID of a transaction: the host's 16 bytes, and a number.
+pub fn id(host: &Bound<'_, PyAny>, number: u64) -> PyResult<TransactionId> {
+    let bytes = to_read(host)?.as_slice().to_vec();
+    let host = bytes.try_into().map_err(|wrong: Vec<u8>| {
+        PyValueError::new_err(format!("a host's ID of {} bytes; it has 16", wrong.len()))
+    })?;
+    Ok(TransactionId { host, number })
+}
+
+/// In words.
+pub const fn outcome(told: SplitOutcome) -> &'static str {
+    match told {
+        SplitOutcome::Done | SplitOutcome::DoneBefore => "done",
+        SplitOutcome::NotDone => "not done",
+        SplitOutcome::Open => "open",
+    }
 }
 
 impl Transaction {
@@ -80,6 +99,11 @@ impl Transaction {
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
         self.call(py, saker_handle::Transaction::commit)
+    }
+
+    fn commit_as(&self, host: &Bound<'_, PyAny>, number: u64) -> PyResult<bool> {
+        let id = id(host, number)?;
+        self.call(host.py(), |txn| txn.commit_as(id)).map(|end| end == TransactionEnd::Done)
     }
 
     fn abort(&self) {

@@ -58,6 +58,11 @@ def test_tasks_count() -> None:
                     await txn.require_absent(b"counter")
                     await txn.put(b"x", b"")
             assert not await store.exists(b"x")
+            for is_done_now in (True, False):
+                async with store.txn() as txn:
+                    await txn.put(b"y", b"")
+                    assert await txn.commit_as(bytes(16), 1) is is_done_now
+            assert await store.transaction_outcome(bytes(16), 1) == "done"
 
     asyncio.run(work())
 

@@ -162,6 +162,34 @@ def test_transactions(engine: str) -> None:
         assert store.transact(body) == 21 and runs == [20, 21] and store[b"bob"] == b"22"
 
 
+@pytest.mark.parametrize("engine", ["hash_store", "hash_plus", "lsm", "tree"])
+def test_a_transaction_with_an_id_is_carried_out_once(engine: str) -> None:
+    host = b"the shop's ID..."
+    with saker.open(f"mem:?size=64MiB&profile=tiny&engine={engine}") as store:
+        assert store.transaction_outcome(host, 17) == "not done"
+        for n, is_done_now in enumerate([True, False, False]):  # as if answers had been lost
+            txn = store.txn()
+            txn.put(b"stock", b"%d" % n)
+            assert txn.commit_as(host, 17) is is_done_now and txn.ended
+            assert store[b"stock"] == b"0" and store.transaction_outcome(host, 17) == "done"
+        with store.txn() as txn:  # a commit of its own ends the block
+            txn.put(b"stock", b"9")
+            assert txn.commit_as(memoryview(host), 18)
+        assert list(store) == [b"stock"], "outcomes are nobody's pairs"
+        with pytest.raises(saker.UnmetError) as unmet, store.txn() as txn:
+            txn.require_absent(b"stock")
+            txn.commit_as(host, 19)
+        assert unmet.value.key == b"stock" and store.transaction_outcome(host, 19) == "not done"
+        with store.txn() as txn:
+            txn.commit_as(host, 19 + 2 * 17 * 256)
+        with pytest.raises(saker.OutcomeUnknownError):
+            store.transaction_outcome(host, 19)
+        with pytest.raises(ValueError, match="a host's ID of 3 bytes; it has 16"):
+            store.transaction_outcome(b"abc", 1)
+        with pytest.raises(OverflowError), store.txn() as txn:
+            txn.commit_as(host, -1)
+
+
 @pytest.mark.parametrize("name", ["hash_store", "hash_original", "hash_doubling", "hash_plus", "lsm", "tree"])
 def test_every_engine_has_transactions(name: str) -> None:
     with saker.open(f"mem:?size=64MiB&profile=tiny&engine={name}") as store:

@@ -181,6 +181,9 @@ class Transaction:
     async def commit(self) -> None:
         await self._run("commit")
 
+    async def commit_as(self, host: Buffer, number: int) -> bool:
+        return bool(await self._run("commit_as", host, number))
+
     async def abort(self) -> None:
         await self._run("abort")
 
@@ -236,6 +239,10 @@ class Store(_Device[saker.Store]):
     def txn(self) -> Transaction:
         """A transaction, as an asynchronous context."""
         return Transaction(self._lane, self._inner.txn)
+
+    async def transaction_outcome(self, host: Buffer, number: int) -> str:
+        """What became of the transaction of an ID: ``done``, ``not done`` or ``open``."""
+        return await self._lane.run(self._inner.transaction_outcome, host, number)
 
     async def transact(self, body: Callable[[Transaction], Awaitable[_T]]) -> _T:
         """Runs ``body`` in a transaction and commits it, again and again while others change what it has read."""

@@ -16,4 +16,5 @@ pub mod salvage;
 mod scrubs;
 pub mod serve;
 mod supervised;
+mod transactions;
 mod ycsb;

@@ -59,6 +59,24 @@ pub enum Step {
     RequireValue(Vec<u8>, Vec<u8>),
 }
 
+/// The ID of a transaction that is carried out once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionId {
+    /// 16 bytes that no other host has.
+    pub host: [u8; 16],
+    /// Its number: those of a host rise.
+    pub number: u64,
+}
+
+/// What a transaction has come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transacted {
+    /// What was read, in order.
+    pub reads: Vec<Read>,
+    /// It was carried out before, under the same ID: nothing was done now.
+    pub was_done: bool,
+}
+
 /// A key that was read, and its value if there is such a pair.
 pub type Read = (Vec<u8>, Option<Vec<u8>>);
 
@@ -101,9 +119,15 @@ pub trait Store {
         Ok(false)
     }
 
-    /// Carries all of them out or nothing; what was read, in order.
-    fn transact(&mut self, steps: &[Step]) -> Answer<Vec<Read>> {
-        let _ = steps;
+    /// Carries all of them out or nothing, and with an ID once.
+    fn transact(&mut self, steps: &[Step], id: Option<TransactionId>) -> Answer<Transacted> {
+        let _ = (steps, id);
+        Err(CliError::failed("the device has no transactions", "use one that has"))
+    }
+
+    /// What became of the transaction of an ID: `done`, `not done` or `open`.
+    fn transaction_outcome(&mut self, id: TransactionId) -> Answer<&'static str> {
+        let _ = id;
         Err(CliError::failed("the device has no transactions", "use one that has"))
     }
 

@@ -42,6 +42,21 @@
 #define SAKER_PRESENT 1
 
 /*
+ `saker_txn_outcome`: it was carried out.
+ */
+#define SAKER_TXN_DONE 1
+
+/*
+ `saker_txn_outcome`: it was not carried out; a commit on its way may do so.
+ */
+#define SAKER_TXN_NOT_DONE 2
+
+/*
+ `saker_txn_outcome`: parts of it are at the device, and no commit.
+ */
+#define SAKER_TXN_OPEN 3
+
+/*
  What a call answers: `SAKER_OK` or the number of a kind of failure. Numbers stay as they are; later versions have more. `saker_error_is`
  asks whether one is of a wider kind.
  */
@@ -624,6 +639,25 @@ int32_t saker_txn_require(struct saker_txn *txn, const uint8_t *key, size_t key_
  Carries it out: all of it or nothing. The handle is none afterwards, whatever the answer. `SAKER_CONFLICT`: begin again.
  */
 int32_t saker_txn_commit(struct saker_txn *txn);
+
+/*
+ Carries it out under an ID, once: `host` is 16 bytes that no other host has, and numbers rise. A commit whose answer is lost is sent again
+ by itself; so may a program that was restarted, with the same ID. `*was_done` says whether it was carried out before, and nothing was done
+ now. The device remembers the last 4,096 numbers of a host; older ones are `SAKER_OUTCOME_UNKNOWN`. The handle is none afterwards,
+ whatever the answer.
+
+ # Safety
+ `host` is null or 16 bytes; `was_done` is null or a place for an answer.
+ */
+int32_t saker_txn_commit_as(struct saker_txn *txn, const uint8_t *host, uint64_t number, bool *was_done);
+
+/*
+ What became of the transaction of an ID: `SAKER_TXN_DONE`, `SAKER_TXN_NOT_DONE` or `SAKER_TXN_OPEN`.
+
+ # Safety
+ `host` is null or 16 bytes; `outcome` is null or a place for an answer.
+ */
+int32_t saker_txn_outcome(struct saker_store *store, const uint8_t *host, uint64_t number, uint32_t *outcome);
 
 /*
  Forgets it. The handle is none afterwards.

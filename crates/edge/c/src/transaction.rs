@@ -6,7 +6,7 @@ use crate::bytes::{KeyCopy, copy, put_if_wanted, read, wanted};
 use crate::misuse::misuse;
 use crate::registry::{Kind, enter, find, leave};
 use crate::store::{missing, saker_store};
-use saker_handle::{Class, Fault, Require, Store, Transaction};
+use saker_handle::{Class, Fault, Require, SplitOutcome, Store, Transaction, TransactionEnd, TransactionId};
 
 /// A transaction that is being put together.
 #[expect(non_camel_case_types, reason = "it is the name in C")]
@@ -22,6 +22,13 @@ impl Kind for Transaction {
 pub const SAKER_ABSENT: u32 = 0;
 /// `saker_txn_require`: there is such a pair.
 pub const SAKER_PRESENT: u32 = 1;
+
+/// `saker_txn_outcome`: it was carried out.
+pub const SAKER_TXN_DONE: u32 = 1;
+/// `saker_txn_outcome`: it was not carried out; a commit on its way may do so.
+pub const SAKER_TXN_NOT_DONE: u32 = 2;
+/// `saker_txn_outcome`: parts of it are at the device, and no commit.
+pub const SAKER_TXN_OPEN: u32 = 3;
 
 /// Begins a transaction. It is optimistic: nothing is locked, and nothing is at the device before the commit. End it with `saker_txn_commit` or
 /// `saker_txn_abort`.
@@ -139,6 +146,66 @@ fn requirement(what: u32) -> Result<Require, Fault> {
 #[unsafe(no_mangle)]
 pub extern "C" fn saker_txn_commit(txn: *mut saker_txn) -> i32 {
     answer(|| leave::<Transaction, _>(txn)?.commit())
+}
+
+/// The ID of a transaction.
+///
+/// # Safety
+/// `host` is null or 16 bytes.
+unsafe fn id(host: *const u8, number: u64) -> Result<TransactionId, Fault> {
+    // SAFETY: the caller says so.
+    let host = unsafe { read("host", host, 16) }?;
+    Ok(TransactionId { host: host.first_chunk().copied().unwrap_or_default(), number })
+}
+
+/// Carries it out under an ID, once: `host` is 16 bytes that no other host has, and numbers rise. A commit whose answer is lost is sent again
+/// by itself; so may a program that was restarted, with the same ID. `*was_done` says whether it was carried out before, and nothing was done
+/// now. The device remembers the last 4,096 numbers of a host; older ones are `SAKER_OUTCOME_UNKNOWN`. The handle is none afterwards,
+/// whatever the answer.
+///
+/// # Safety
+/// `host` is null or 16 bytes; `was_done` is null or a place for an answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn saker_txn_commit_as(
+    txn: *mut saker_txn,
+    host: *const u8,
+    number: u64,
+    was_done: *mut bool,
+) -> i32 {
+    answer(|| {
+        // SAFETY: the caller says so.
+        let id = unsafe { id(host, number) };
+        let end = leave::<Transaction, _>(txn)?.commit_as(id?)?;
+        // SAFETY: as above.
+        unsafe { put_if_wanted(was_done, end == TransactionEnd::DoneBefore) };
+        Ok(())
+    })
+}
+
+/// What became of the transaction of an ID: `SAKER_TXN_DONE`, `SAKER_TXN_NOT_DONE` or `SAKER_TXN_OPEN`.
+///
+/// # Safety
+/// `host` is null or 16 bytes; `outcome` is null or a place for an answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn saker_txn_outcome(
+    store: *mut saker_store,
+    host: *const u8,
+    number: u64,
+    outcome: *mut u32,
+) -> i32 {
+    answer(|| {
+        wanted("outcome", outcome)?;
+        // SAFETY: the caller says so.
+        let id = unsafe { id(host, number) }?;
+        let told = match find::<Store, _>(store)?.transaction_outcome(id)? {
+            SplitOutcome::Done | SplitOutcome::DoneBefore => SAKER_TXN_DONE,
+            SplitOutcome::NotDone => SAKER_TXN_NOT_DONE,
+            SplitOutcome::Open => SAKER_TXN_OPEN,
+        };
+        // SAFETY: as above.
+        unsafe { put_if_wanted(outcome, told) };
+        Ok(())
+    })
 }
 
 /// Forgets it. The handle is none afterwards.

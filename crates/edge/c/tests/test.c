@@ -117,6 +117,8 @@ static void many_and_facts(const char *engine) {
     HOLDS(saker_close(store) == SAKER_OK);
 }
 
+static const uint8_t HOST[16] = "the shop's ID...";
+
 static void transactions(const char *engine) {
     saker_store *store = opened(engine);
     saker_txn *txn = NULL, *other = NULL;
@@ -137,6 +139,21 @@ static void transactions(const char *engine) {
     HOLDS(saker_txn_begin(store, &txn) == SAKER_OK && saker_txn_require(txn, B("carol"), SAKER_PRESENT) == SAKER_OK);
     HOLDS(saker_txn_put(txn, B("alice"), B("0")) == SAKER_OK && saker_txn_commit(txn) == SAKER_UNMET);
     HOLDS(memcmp(saker_error_key(NULL), "carol", 5) == 0);
+    for (int before = 0; before < 2; before++) {   /* as if the first answer had been lost */
+        uint32_t outcome = 0;
+        bool was_done = !before;
+        HOLDS(saker_txn_outcome(store, HOST, 7, &outcome) == SAKER_OK);
+        HOLDS(outcome == (before ? SAKER_TXN_DONE : SAKER_TXN_NOT_DONE));
+        HOLDS(saker_txn_begin(store, &txn) == SAKER_OK);
+        HOLDS(saker_txn_put(txn, B("order"), (const uint8_t *)(before ? "two" : "one"), 3) == SAKER_OK);
+        HOLDS(saker_txn_commit_as(txn, HOST, 7, &was_done) == SAKER_OK && was_done == (before == 1));
+        HOLDS(saker_txn_commit_as(txn, HOST, 7, NULL) == SAKER_CLOSED);
+        HOLDS(saker_get(store, B("order"), buffer, sizeof buffer, &bytes) == SAKER_OK && bytes == 3 && memcmp(buffer, "one", 3) == 0);
+    }
+    HOLDS(saker_txn_begin(store, &txn) == SAKER_OK && saker_txn_commit_as(txn, HOST, 6000, NULL) == SAKER_OK);
+    HOLDS(saker_txn_outcome(store, HOST, 7, &(uint32_t){0}) == SAKER_OK);   /* in another pair of outcomes */
+    HOLDS(saker_txn_begin(store, &txn) == SAKER_OK && saker_txn_commit_as(txn, NULL, 1, NULL) == SAKER_ARGUMENT);
+    HOLDS(saker_txn_commit(txn) == SAKER_CLOSED && saker_txn_outcome(store, HOST, 1, NULL) == SAKER_ARGUMENT);
     saker_batch *batch = NULL;
     HOLDS(saker_batch_new(SAKER_ATOMIC, &batch) == SAKER_OK && saker_batch_put(batch, B("bob"), B("30")) == SAKER_OK);
     HOLDS(saker_batch_delete(batch, B("nobody")) == SAKER_OK && saker_write(store, batch) == SAKER_OK && saker_batch_free(batch) == SAKER_OK);

@@ -119,7 +119,7 @@ const fn of_kv(error: KvError) -> Class {
         KvError::Damaged => Class::Damaged,
         KvError::Namespace => Class::Namespace,
         KvError::WriteProtected => Class::WriteProtected,
-        KvError::OutcomeUnknown => Class::OutcomeUnknown,
+        KvError::OutcomeUnknown | KvError::Forgotten => Class::OutcomeUnknown,
         KvError::IteratorLost => Class::IteratorLost,
         KvError::Unreachable => Class::Unreachable,
         KvError::Denied => Class::Denied,

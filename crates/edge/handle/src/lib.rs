@@ -20,7 +20,8 @@ pub use counters::counters;
 pub use fault::Fault;
 pub use image::create;
 pub use saker::{
-    Born, NamedSetting, Require, RetentionOptions, RetentionOrder, ScanOrder, Stats, WriteBatch,
+    Born, NamedSetting, Require, RetentionOptions, RetentionOrder, ScanOrder, SplitOutcome, Stats,
+    TransactionEnd, TransactionId, WriteBatch,
 };
 pub use saker_sim::Duration;
 pub use scan::{Pair, Scan, ScanWish};

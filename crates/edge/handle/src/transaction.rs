@@ -2,7 +2,7 @@
 //! Transactions that borrow nothing.
 
 use crate::{Fault, Store};
-use saker::{Require, StoreError, StoreTransaction};
+use saker::{Require, SplitOutcome, StoreError, StoreTransaction, TransactionEnd, TransactionId};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A transaction that is being put together. Nothing of it is at the device before it is committed; dropping it forgets it.
@@ -32,6 +32,15 @@ impl Store {
     pub fn begin(&self) -> Result<Transaction, Fault> {
         let txn = Mutex::new(Some(self.store.begin()?));
         Ok(Transaction { store: self.store.clone(), txn })
+    }
+
+    /// What became of the transaction of an ID ([`Transaction::commit_as`]).
+    ///
+    /// # Errors
+    /// [`Fault`] of class [`Class::OutcomeUnknown`](crate::Class::OutcomeUnknown) for a number that is older than the device remembers;
+    /// [`Class::NoTransactions`](crate::Class::NoTransactions) where there are none with an ID.
+    pub fn transaction_outcome(&self, id: TransactionId) -> Result<SplitOutcome, Fault> {
+        Ok(self.store.transaction_outcome(id)?)
     }
 }
 
@@ -93,6 +102,28 @@ impl Transaction {
     pub fn commit(&self) -> Result<(), Fault> {
         let txn = self.txn()?.take().ok_or(StoreError::Ended)?;
         Ok(txn.commit()?)
+    }
+
+    /// Carries it out under an ID, once: if one of that ID was carried out before, nothing is done. It has ended then.
+    ///
+    /// ```
+    /// use saker_handle::{Store, TransactionEnd, TransactionId};
+    /// let store = Store::open("mem:?size=4MiB&profile=tiny")?;
+    /// let id = TransactionId { host: *b"the shop's ID...", number: 17 };
+    /// for answer in [TransactionEnd::Done, TransactionEnd::DoneBefore] {
+    ///     let txn = store.begin()?;
+    ///     txn.put(b"stock", b"4")?;
+    ///     assert_eq!(txn.commit_as(id)?, answer);
+    /// }
+    /// # Ok::<(), saker_handle::Fault>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Fault`]; of class [`Class::OutcomeUnknown`](crate::Class::OutcomeUnknown) if no answer came to several attempts, or the number is
+    /// older than the device remembers.
+    pub fn commit_as(&self, id: TransactionId) -> Result<TransactionEnd, Fault> {
+        let txn = self.txn()?.take().ok_or(StoreError::Ended)?;
+        Ok(txn.commit_as(id)?)
     }
 
     /// Forgets it. Forgetting it again does nothing.

@@ -8,10 +8,12 @@ mod leave;
 mod many;
 mod pairs;
 mod ranges;
+mod reads;
 mod settings;
 mod transactions;
 
 pub use ranges::Keys;
+pub use reads::ReadTransaction;
 pub use transactions::Transaction;
 
 use cache::PairCache;

@@ -23,6 +23,7 @@ mod namespaces;
 mod open;
 mod packing;
 mod panics;
+mod reads;
 mod refused;
 mod salvage;
 mod sessions;

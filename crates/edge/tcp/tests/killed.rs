@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The device that the target has.
@@ -36,4 +37,17 @@ pub fn start(test: &str, image: &Path) -> (Child, String) {
     let mut url = String::new();
     BufReader::new(reader).read_line(&mut url).expect("reads");
     (child, format!("{}?reconnect=0&timeout=10", url.trim_end()))
+}
+
+/// Commits of a life before it ends.
+pub const COMMITS_MIN: u64 = 6;
+
+/// Waits until so many more commits were counted: on a busy machine hosts take long to connect. Gives up after some seconds.
+pub fn wait_for_commits(commits: &AtomicU64) {
+    for _ in 0..2000 {
+        if commits.load(Ordering::SeqCst) >= COMMITS_MIN {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }

@@ -10,5 +10,4 @@ mod loopback;
 mod redis;
 mod split_kill;
 mod transfer_kill;
-#[path = "../../saker/tests/support/transfers.rs"]
 mod transfers;

@@ -84,8 +84,9 @@ pub enum HostError {
     /// There are no transactions here. Nothing was done.
     #[error("no transactions: {0}")]
     NoTransactions(&'static str),
-    /// A transaction does not fit a command. Nothing was done.
-    #[error("a transaction of {bytes} bytes is too long: the device takes {bytes_max} at once")]
+    /// A transaction does not fit a command, or what it writes does not fit a record: with the hash FTLs each write takes whole grains. Nothing
+    /// was done.
+    #[error("a transaction of {bytes} bytes is too long: the device takes at most {bytes_max} at once")]
     TransactionLength {
         /// Its bytes.
         bytes: usize,
@@ -159,8 +160,13 @@ pub enum KvError {
     /// SCT 3, 71h, made at the host: the connection was lost after a write had been sent.
     #[error("the connection was lost; whether the write took place is not known")]
     OutcomeUnknown,
-    /// SCT 3, 71h, made at the host for a command of an iterator: only reads are lost.
-    #[error("the connection was lost, and the iterator with it")]
+    /// SCT 7, C5h: the device remembers the last 4,096 numbers of a host, and this one is older.
+    #[error(
+        "the device has forgotten what became of the transaction: it remembers the last 4,096 numbers of a host; nothing was done now"
+    )]
+    Forgotten,
+    /// SCT 3, 71h, made at the host for a command of an iterator, or a moment that the device has given up: only reads are lost.
+    #[error("the iterator was lost: with its connection, or the device has given up what it saw")]
     IteratorLost,
     /// 81h to a command that opens an iterator: it takes no room, but the device has as many as it allows this host.
     #[error(
@@ -188,7 +194,7 @@ const MEANINGS: [(Status, KvError); 16] = [
     (Status::NAMESPACE_WRITE_PROTECTED, KvError::WriteProtected),
     (Status::OPERATION_DENIED, KvError::Denied),
     (Status::ABORTED_BY_HOST, KvError::OutcomeUnknown),
-    (Status::OUTCOME_UNKNOWN, KvError::OutcomeUnknown),
+    (Status::OUTCOME_UNKNOWN, KvError::Forgotten),
     (Status::HOST_PATHING_ERROR, KvError::Unreachable),
 ];
 

@@ -14,7 +14,7 @@ use crate::context::{Context, Exit};
 use crate::error::CliError;
 use crate::records::format::is_stream;
 use crate::records::{Format, Writer};
-use crate::store::{Read as Pair, Step};
+use crate::store::{Read as Pair, Step, Transacted, TransactionId};
 use crate::{key, limits};
 
 /// Most bytes of a script: far more than a transaction takes.
@@ -26,18 +26,32 @@ const SCRIPT_BYTES_MAX: u64 = 64 << 20;
 /// `File` for the script, `Usage` for a line that makes no sense, `Failed` for what is required and does not hold, and those
 /// of the device.
 pub fn run(args: &TxnArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
-    let steps = steps(&script(&args.script, cx)?)?;
+    let id = match (&args.host_id, args.number) {
+        (Some(host), Some(number)) => Some(TransactionId { host: host_id(host)?, number }),
+        _ => None,
+    };
+    let Some(path) = args.script.as_ref() else {
+        return tell(id.unwrap_or(TransactionId { host: [0; 16], number: 0 }), cx);
+    };
+    let steps = steps(&script(path, cx)?)?;
     if steps.is_empty() {
         return Err(CliError::usage("the script has no operations", "see `saker txn --help`"));
     }
-    let reads = cx.with_store(|store, _| {
-        let reads = store.transact(&steps)?;
-        store.flush().map(|()| reads)
+    let Transacted { reads, was_done } = cx.with_store(|store, _| {
+        let ended = store.transact(&steps, id)?;
+        store.flush().map(|()| ended)
     })?;
     if cx.global.json {
-        let body = json!({ "operations": steps.len(), "reads": reads.iter().map(shown).collect::<Vec<_>>() });
+        let mut body =
+            json!({ "operations": steps.len(), "reads": reads.iter().map(shown).collect::<Vec<_>>() });
+        if id.is_some() {
+            body["was_done"] = was_done.into();
+        }
         cx.document("saker.txn.v1", &body)?;
         return Ok(Exit::Good);
+    }
+    if was_done {
+        cx.note("it was carried out before; now nothing was done");
     }
     for (key, _) in reads.iter().filter(|(_, value)| value.is_none()) {
         cx.note(&format!("no key `{}`", key::show(key)));
@@ -47,6 +61,25 @@ pub fn run(args: &TxnArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
         if let Some(value) = value {
             writer.write(key, value).map_err(CliError::Output)?;
         }
+    }
+    Ok(Exit::Good)
+}
+
+fn host_id(text: &str) -> Result<[u8; 16], CliError> {
+    let bytes = key::parse(text)?;
+    bytes.as_slice().try_into().map_err(|_| {
+        let what = format!("a host's ID of {} bytes", bytes.len());
+        CliError::usage(what, "give 16 bytes, such as `hex:` and 32 digits")
+    })
+}
+
+/// What became of a transaction.
+fn tell(id: TransactionId, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> {
+    let outcome = cx.with_store(|store, _| store.transaction_outcome(id))?;
+    if cx.global.json {
+        cx.document("saker.txn_outcome.v1", &json!({ "outcome": outcome }))?;
+    } else {
+        cx.print(format!("{outcome}\n").as_bytes())?;
     }
     Ok(Exit::Good)
 }

@@ -6,15 +6,15 @@ use std::io::ErrorKind;
 use saker::image::ImageError;
 use saker::url::Backing;
 use saker::{
-    DeviceUrl, Error as DeviceError, KeyRange, Kv, NamedSetting, Require, ScanOptions, Transaction,
-    WriteCondition, WriteControl,
+    DeviceUrl, Error as DeviceError, KeyRange, Kv, NamedSetting, ScanOptions, WriteCondition, WriteControl,
 };
 use saker_host::{HostError, KvError};
 use serde_json::{Value, json};
 
+use super::transactions;
 use crate::counted;
 use crate::error::CliError;
-use crate::store::{Answer, GoesOn, Range, Read, Step, Store, Visit};
+use crate::store::{Answer, GoesOn, Range, Step, Store, Transacted, TransactionId, Visit};
 
 /// A device of `Kv::open` as the commands see it.
 struct Opened {
@@ -252,21 +252,6 @@ impl Opened {
     }
 }
 
-fn perform(txn: &mut Transaction<'_>, step: &Step, reads: &mut Vec<Read>) -> Result<(), HostError> {
-    match step {
-        Step::Get(key) => {
-            let value = txn.get(key)?;
-            reads.push((key.clone(), value));
-            Ok(())
-        }
-        Step::Put(key, value) => txn.put(key, value),
-        Step::Delete(key) => txn.delete(key).map(drop),
-        Step::RequireAbsent(key) => txn.require(key, Require::Absent),
-        Step::RequirePresent(key) => txn.require(key, Require::Present),
-        Step::RequireValue(key, value) => txn.require(key, Require::Value(value.clone())),
-    }
-}
-
 impl Store for Opened {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Answer<()> {
         self.ensure_fits(value)?;
@@ -326,14 +311,17 @@ impl Store for Opened {
         failed.map_or_else(|| scanned.map(|_| true).map_err(host), Err)
     }
 
-    fn transact(&mut self, steps: &[Step]) -> Answer<Vec<Read>> {
-        let mut reads = Vec::new();
-        let done = self.kv.transact(&mut |txn| {
-            reads.clear();
-            steps.iter().try_for_each(|step| perform(txn, step, &mut reads))
-        });
-        self.done(done)?;
-        Ok(reads)
+    fn transact(&mut self, steps: &[Step], id: Option<TransactionId>) -> Answer<Transacted> {
+        let done = match id {
+            Some(id) => transactions::once(&mut self.kv, steps, id),
+            None => transactions::whenever(&mut self.kv, steps),
+        };
+        self.done(done)
+    }
+
+    fn transaction_outcome(&mut self, id: TransactionId) -> Answer<&'static str> {
+        let told = self.kv.transaction_outcome(transactions::wire(id));
+        self.done(told).map(transactions::in_words)
     }
 
     fn flush(&mut self) -> Answer<()> {

@@ -32,6 +32,50 @@ fn a_script_is_done_as_a_whole() {
     assert_eq!(document["reads"][2]["value_base64"], "AP8=");
 }
 
+/// As if answers had been lost: what is sent again under its ID has one effect.
+#[test]
+fn a_script_with_an_id_is_carried_out_once() {
+    let desk = Desk::with_image();
+    desk.disk(&["put", "stock", "3"]).good();
+    desk.write("sell.txt", b"get stock\nput stock 2\n");
+    let id = ["--host-id", "str:the shop's ID...", "--number", "17"];
+    let ask = [&["txn", "--outcome"][..], &id].concat();
+    let sell = [&["txn", "sell.txt"][..], &id].concat();
+    assert_eq!(desk.disk(&ask).good(), "not done\n");
+    assert_eq!(desk.disk(&sell).good(), "stock\t3\n");
+    assert_eq!(desk.disk(&ask).good(), "done\n");
+    desk.disk(&["put", "stock", "9"]).good();
+    assert_eq!(desk.disk(&sell).good(), "", "what was read then is not known any more");
+    assert_eq!(desk.disk(&["get", "stock"]).good(), "9", "no second effect");
+    let told = desk.disk(&[&sell[..], &["--json"]].concat()).good();
+    let document: serde_json::Value = serde_json::from_str(&told).expect("one document");
+    assert_eq!((&document["was_done"], &document["reads"]), (&true.into(), &serde_json::json!([])));
+    let asked = desk.disk(&[&ask[..], &["--json"]].concat()).good();
+    let document: serde_json::Value = serde_json::from_str(&asked).expect("one document");
+    assert_eq!(document["outcome"], "done");
+    let other = ["txn", "sell.txt", "--host-id", "str:the shop's ID...", "--number", "18"];
+    assert_eq!(desk.disk(&other).good(), "stock\t9\n");
+    let newer = ["txn", "sell.txt", "--host-id", "str:the shop's ID...", "--number", "8723"];
+    desk.disk(&newer).good();
+    let refused = desk.disk(&ask).refused(1);
+    assert!(refused.contains("has forgotten what became of the transaction"), "{refused}");
+    for (wrong, said) in [
+        (
+            &["txn", "sell.txt", "--host-id", "abc", "--number", "1"][..],
+            "a host's ID of 3 bytes; give 16 bytes",
+        ),
+        (&["txn", "sell.txt", "--number", "1"], "--host-id"),
+        (&["txn", "--outcome"], "--host-id"),
+        (
+            &["txn", "sell.txt", "--outcome", "--host-id", "str:the shop's ID...", "--number", "1"],
+            "--outcome",
+        ),
+    ] {
+        let refused = desk.disk(wrong).refused(2);
+        assert!(refused.contains(said), "{refused}");
+    }
+}
+
 #[test]
 fn scripts_and_devices_that_make_no_sense() {
     let desk = Desk::with_image();

@@ -143,7 +143,7 @@ impl Kv {
     /// What became of the transaction of an ID ([`Transaction::commit_as`]).
     ///
     /// # Errors
-    /// [`KvError::OutcomeUnknown`](crate::KvError::OutcomeUnknown) for a number that is older than the device remembers;
+    /// [`KvError::Forgotten`](crate::KvError::Forgotten) for a number that is older than the device remembers;
     /// [`HostError::NoTransactions`] of devices that have none with an ID.
     ///
     /// ```
@@ -243,10 +243,11 @@ impl Transaction<'_> {
 
     /// The pairs of a range in the order of their keys: those that are stored, which must not change until the commit, with what this
     /// transaction has written. Neither may a key be added to the range: such phantoms are conflicts, too. On `lsm` and `tree`, which
-    /// keep keys in order, while there are no keys of more than 16 bytes.
+    /// keep keys in order. Keys of more than 16 bytes are in none: a transaction that has scanned relies on all of them, in the range or not, so
+    /// where there are many a scan takes long, its commit may not fit a command, and whoever writes one is a conflict.
     ///
     /// # Errors
-    /// [`HostError::NoTransactions`] on other engines and where there are longer keys, [`HostError::KeyLength`] for longer bounds;
+    /// [`HostError::NoTransactions`] on other engines, [`HostError::KeyLength`] for bounds of more than 16 bytes;
     /// [`HostError::Conflict`] if a key has changed since it was read before; others.
     ///
     /// ```
@@ -266,15 +267,16 @@ impl Transaction<'_> {
     pub fn scan(&mut self, range: &KeyRange<'_>) -> Result<Vec<(Vec<u8>, Vec<u8>)>, HostError> {
         let Some((from, to)) = bounds(range)? else { return Ok(Vec::new()) };
         let mut pairs = BTreeMap::new();
-        for (key, found) in self.kv.store.scan_versioned(&from, &to)? {
-            if self.set.version(&key).is_some_and(|before| before != found.version) {
-                return Err(HostError::Conflict { key });
+        let found = self.kv.store.scan_versioned(&from, &to)?;
+        for (key, now) in found.pairs.iter().chain(&found.beside) {
+            if self.set.version(key).is_some_and(|before| before != now.version) {
+                return Err(HostError::Conflict { key: key.clone() });
             }
-            self.set.read(&key, found.version);
-            pairs.extend(found.value.map(|value| (key, value)));
+            self.set.read(key, now.version);
         }
+        pairs.extend(found.pairs.into_iter().filter_map(|(key, now)| now.value.map(|value| (key, value))));
         let keys: Vec<_> = pairs.keys().cloned().collect();
-        self.set.counted(&from, &to, &keys);
+        self.set.counted(&from, &to, &keys, found.marked);
         let is_inside = |key: &[u8]| key >= &from[..] && (to.is_empty() || key < &to[..]);
         for (key, written) in self.set.writes().filter(|(key, _)| is_inside(key)) {
             match written {
@@ -378,14 +380,14 @@ impl Transaction<'_> {
 
     /// Carries the transaction out under an ID, once: if one of that ID was carried out before, nothing is done and the answer says so. A
     /// commit whose answer is lost is sent again by itself, over a new connection. It may be longer than a command; what it writes is
-    /// not ([`HostError::TransactionLength`], or status 02h of the device).
+    /// not ([`HostError::TransactionLength`]).
     ///
     /// The device remembers what was carried out as durably as what it wrote: of each host the last 4,096 numbers, in up to 17 pairs of
     /// 64 bytes that scans do not show.
     ///
     /// # Errors
-    /// As [`commit`](Self::commit). [`KvError::OutcomeUnknown`](crate::KvError::OutcomeUnknown): no answer came to several attempts, or the
-    /// number is older than the device remembers.
+    /// As [`commit`](Self::commit). [`KvError::OutcomeUnknown`](crate::KvError::OutcomeUnknown): no answer came to several attempts.
+    /// [`KvError::Forgotten`](crate::KvError::Forgotten): the number is older than the device remembers, and nothing was done.
     ///
     /// ```
     /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;

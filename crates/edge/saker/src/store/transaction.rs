@@ -4,7 +4,8 @@
 use super::prefix::ROOM;
 use super::{Store, StoreError};
 use crate::kv::Transaction;
-use saker_host::{HostError, Require, TransactionSet};
+use saker_host::{HostError, Require, TransactionEnd, TransactionSet};
+use saker_nvme::group::{SplitOutcome, TransactionId};
 
 /// Runs of a transaction before [`Store::transact`] gives up.
 const RUNS_MAX: u32 = 10_000;
@@ -78,6 +79,24 @@ impl Store {
                 outcome => return outcome,
             }
         }
+    }
+}
+
+impl Store {
+    /// What became of the transaction of an ID ([`StoreTransaction::commit_as`]).
+    ///
+    /// # Errors
+    /// As [`Kv::transaction_outcome`](crate::Kv::transaction_outcome).
+    ///
+    /// ```
+    /// # let store = saker::Store::open("mem:?size=4MiB&profile=tiny")?;
+    /// use saker::{SplitOutcome, TransactionId};
+    /// let id = TransactionId { host: [7; 16], number: 1 };
+    /// assert_eq!(store.transaction_outcome(id)?, SplitOutcome::NotDone);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn transaction_outcome(&self, id: TransactionId) -> Result<SplitOutcome, StoreError> {
+        self.with(|kv| kv.transaction_outcome(id))
     }
 }
 
@@ -192,5 +211,27 @@ impl StoreTransaction {
     pub fn commit(self) -> Result<(), StoreError> {
         let Self { store, set } = self;
         store.with(|kv| kv.resume_transaction(set).commit())
+    }
+
+    /// Carries it out under an ID, once, as [`Transaction::commit_as`]. The ID belongs to the device: its stores share numbers.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit); [`KvError::OutcomeUnknown`](crate::KvError::OutcomeUnknown): no answer came to several attempts;
+    /// [`KvError::Forgotten`](crate::KvError::Forgotten): the number is older than the device remembers.
+    ///
+    /// ```
+    /// # let store = saker::Store::open("mem:?size=4MiB&profile=tiny")?;
+    /// use saker::{TransactionEnd, TransactionId};
+    /// let order = TransactionId { host: *b"the shop's ID...", number: 17 };
+    /// for answer in [TransactionEnd::Done, TransactionEnd::DoneBefore] {
+    ///     let mut txn = store.begin()?;
+    ///     txn.put("stock", "4")?;
+    ///     assert_eq!(txn.commit_as(order)?, answer);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn commit_as(self, id: TransactionId) -> Result<TransactionEnd, StoreError> {
+        let Self { store, set } = self;
+        store.with(|kv| kv.resume_transaction(set).commit_as(id))
     }
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A bank in pairs: transfers between its accounts, each a transaction, and what must be true of it whoever died.
+//! A bank in pairs: its accounts, and what must be true of them whoever died.
 
 use saker::{HostError, Kv};
-use saker_sim::Rng;
 
 /// Accounts of a bank.
 pub const ACCOUNTS: u64 = 16;
@@ -28,7 +27,8 @@ pub fn number(value: Option<Vec<u8>>) -> u64 {
     value.and_then(|value| value.first_chunk().map(|number| u64::from_le_bytes(*number))).unwrap_or_default()
 }
 
-fn value(number: u64) -> Vec<u8> {
+/// A number as a value of a length that changes.
+pub fn value(number: u64) -> Vec<u8> {
     let mut value = number.to_le_bytes().to_vec();
     value.resize(8 + (number % 300) as usize, 9);
     value
@@ -42,22 +42,6 @@ pub fn open_accounts(kv: &mut Kv) -> Result<(), HostError> {
         }
         (0..ACCOUNTS).try_for_each(|n| txn.put(&account(n), &value(EACH)))
     })
-}
-
-/// Moves some money, and counts that; the client's number of transfers then.
-pub fn transfer(kv: &mut Kv, client: u64, rng: &mut Rng) -> Result<u64, HostError> {
-    let from = rng.below(ACCOUNTS);
-    let to = (from + 1 + rng.below(ACCOUNTS - 1)) % ACCOUNTS;
-    let (part, mut count) = (rng.below(100), 0);
-    kv.transact(&mut |txn| {
-        let (has, had) = (number(txn.get(&account(from))?), number(txn.get(&account(to))?));
-        let moved = has * part / 100;
-        txn.put(&account(from), &value(has - moved))?;
-        txn.put(&account(to), &value(had + moved))?;
-        count = number(txn.get(&counter(client))?) + 1;
-        txn.put(&counter(client), &value(count))
-    })?;
-    Ok(count)
 }
 
 /// Asserts that no money came or went, and that what each client counted is what it was told, or one more.

@@ -28,6 +28,7 @@ mod paths;
 mod power;
 mod rates;
 mod raw;
+mod reads;
 mod refused;
 mod reload;
 mod scans;

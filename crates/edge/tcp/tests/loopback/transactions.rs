@@ -200,3 +200,74 @@ fn phantoms_are_conflicts() {
         }
     }
 }
+
+/// Long keys are in no order: who has scanned a range relies on all of them. None comes into the range or leaves it unseen, also not in exchange
+/// for one beside it.
+#[test]
+fn long_keys_are_phantoms_too() {
+    let long = |name: &str| format!("{name}, under a long key").into_bytes();
+    let (inside, new, outside, other_new) = (long("k in"), long("k new"), long("z beside"), long("z new"));
+    let marked = &b"\xFFK short"[..];
+    for engine in ["lsm", "tree"] {
+        let server = serve(&device(engine));
+        let (mut one, mut other) = (open(&server, ""), open(&server, ""));
+        #[expect(clippy::type_complexity, reason = "a table of this test")]
+        let changes: [(&[&[u8]], &[&[u8]], bool); 9] = [
+            (&[&new], &[], true),
+            (&[], &[&inside], true),
+            (&[&inside], &[&inside], true),
+            (&[&inside], &[], true),
+            (&[&new], &[&outside], true),
+            (&[&new], &[marked], true),
+            (&[&other_new], &[&inside], true),
+            // Nobody can tell that it is not in the range.
+            (&[&other_new], &[], true),
+            (&[b"j", b"l"], &[], false),
+        ];
+        for (puts, deletes, is_conflict) in changes {
+            for key in [b"k1", b"k2", &inside[..], &outside, marked] {
+                one.put(key, b"1").expect("room");
+            }
+            for key in [&new, &other_new] {
+                one.delete(key).expect("asks");
+            }
+            let (mut runs, mut keys) = (0, Vec::new());
+            let outcome = one.transact(&mut |txn| {
+                runs += 1;
+                keys = txn
+                    .scan(&KeyRange { prefix: b"k", ..KeyRange::default() })?
+                    .into_iter()
+                    .map(|(key, _)| key)
+                    .collect();
+                txn.put(b"sum", &[keys.len() as u8])?;
+                if runs == 1 {
+                    deletes.iter().for_each(|key| assert_eq!(other.delete(key), Ok(true)));
+                    puts.iter().for_each(|key| other.put(key, b"1").expect("room"));
+                }
+                Ok(())
+            });
+            assert_eq!(
+                (outcome, runs),
+                (Ok(()), 1 + u32::from(is_conflict)),
+                "{engine}: {puts:?} {deletes:?}"
+            );
+            let all = [&inside[..], &new, b"k1", b"k2"];
+            let there: Vec<_> = all.iter().filter(|key| other.exists(key).expect("looks")).collect();
+            assert!(keys.iter().map(Vec::as_slice).eq(there.iter().map(|key| **key)), "{engine}: {keys:?}");
+            assert_eq!(one.get(b"sum").expect("reads"), Some(vec![there.len() as u8]), "{engine}");
+        }
+        // Ranges that end before the marked keys, or begin behind them, and all of it.
+        for (from, to) in [(&b""[..], &b"k2"[..]), (b"\xFFKa", b""), (b"\xFFS", b"\xFFU"), (b"", b"")] {
+            let mut found = Vec::new();
+            one.transact(&mut |txn| {
+                found = txn.scan(&KeyRange { from, to, prefix: b"" })?;
+                txn.put(b"sum", b"0")
+            })
+            .expect("nobody is between");
+            let mut listed: Vec<_> = other.list(None).map(|key| key.expect("lists")).collect();
+            listed.retain(|key| key.as_slice() >= from && (to.is_empty() || key.as_slice() < to));
+            listed.sort();
+            assert!(found.iter().map(|(key, _)| key).eq(&listed), "{engine}: {from:?} to {to:?}: {found:?}");
+        }
+    }
+}

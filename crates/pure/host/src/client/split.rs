@@ -67,7 +67,7 @@ impl<T: Driver> KvClient<T> {
     /// What became of a transaction. One that was not carried out may still be, if a commit of it is on its way.
     ///
     /// # Errors
-    /// [`KvError::OutcomeUnknown`](crate::KvError::OutcomeUnknown) for a number that is older than the device remembers; others.
+    /// [`KvError::Forgotten`](crate::KvError::Forgotten) for a number that is older than the device remembers; others.
     pub fn transaction_outcome(&mut self, id: TransactionId) -> Result<SplitOutcome, HostError> {
         if !self.has_split_transactions() {
             return Err(HostError::NoTransactions("the device has none with an ID"));

@@ -60,13 +60,31 @@ impl<T: Driver> KvClient<T> {
         course: Course<'_>,
         beside: Option<&Walk>,
     ) -> Result<Option<Walk>, HostError> {
+        let has_resumed = beside.is_some_and(|other| other.has_resumed);
+        self.open_walk_at(course, beside.and_then(|other| other.iterator.as_ref()), has_resumed)
+    }
+
+    /// Begins a walk at the moment of an iterator.
+    pub(crate) fn open_walk_beside(
+        &mut self,
+        course: Course<'_>,
+        beside: &DeviceIterator,
+    ) -> Result<Option<Walk>, HostError> {
+        self.open_walk_at(course, Some(beside), false)
+    }
+
+    fn open_walk_at(
+        &mut self,
+        course: Course<'_>,
+        beside: Option<&DeviceIterator>,
+        has_resumed: bool,
+    ) -> Result<Option<Walk>, HostError> {
         // What is still to be written is not the walk's: its failures are told as such.
         self.settle_all()?;
-        let has_resumed = beside.is_some_and(|other| other.has_resumed);
         let mut walk = Walk { is_fresh: true, has_resumed, ..Walk::default() };
         loop {
             // An iterator that was lost with its connection has no moment to share.
-            let beside = beside.filter(|_| walk.losses == 0).and_then(|other| other.iterator.as_ref());
+            let beside = beside.filter(|_| walk.losses == 0);
             match self.open_iterator(&course.range, course.keys_only, beside) {
                 Ok(iterator) => {
                     walk.iterator = iterator;

@@ -13,17 +13,21 @@
 
 mod groups;
 mod keys;
+mod moment;
 mod page;
 mod route;
 mod scan;
 mod store;
+mod transaction_scan;
 mod transaction_set;
 mod transactions;
 
 pub use keys::StoreKeys;
+pub use moment::Moment;
 pub use saker_long_keys::{
     EnvelopeError, KEY_BYTES_MAX, KeyDigest, MARK, Xxh3Digest, envelope, is_enveloped,
 };
 pub use scan::{ScanCursor, ScanOptions, ScanOrder};
 pub use store::KvStoreClient;
+pub use transaction_scan::RangeFound;
 pub use transaction_set::{Require, TransactionSet, Versioned, bounds};

@@ -13,8 +13,6 @@ use crate::error::{HostError, KvError};
 /// Why a range cannot be in a transaction.
 pub(super) const NO_ORDER: &str =
     "the engine keeps no order of keys, so that nobody can look for new ones in a range";
-/// The same, where pairs are in envelopes.
-pub(super) const LONG: &str = "there are keys of more than 16 bytes, which are in no order";
 /// The first device key behind all envelopes.
 const BEHIND_ENVELOPES: [u8; 2] = [MARK[0], MARK[1] + 1];
 /// The same of outcomes.
@@ -108,29 +106,28 @@ impl TransactionSet {
         self.reads.get(key).copied()
     }
 
-    /// These keys, in their order, were found from one on and before another, if that is one. The device counts all keys of a range, also
-    /// those of outcomes: the ranges before and behind them are asked about.
-    pub fn counted(&mut self, from: &[u8], to: &[u8], keys: &[Vec<u8>]) {
-        let from = if from.is_empty() { &LEAST_KEY[..] } else { from };
+    /// These keys were found from one on and before another, if that is one, and so many device keys with the mark of envelopes. The device
+    /// counts all keys of a range: those of outcomes are left out, and those with the mark are asked about apart.
+    pub fn counted(&mut self, from: &[u8], to: &[u8], keys: &[Vec<u8>], marked: u32) {
         if self.ranges.is_empty() {
-            // Keys that are in no order could be in any range: there are none.
-            let none = CountedRange { count: 0, to: &BEHIND_ENVELOPES };
-            self.ranges.push((MARK.to_vec(), none.encode()));
+            let all = CountedRange { count: marked, to: &BEHIND_ENVELOPES };
+            self.ranges.push((MARK.to_vec(), all.encode()));
         }
-        let is_before = |key: &[u8]| key < &OUTCOME_MARK[..];
-        let before = keys.partition_point(|key| is_before(key));
-        let behind = keys.len() - keys.partition_point(|key| key.as_slice() < &BEHIND_OUTCOMES[..]);
-        let mut asked = |from: &[u8], to: &[u8], count: usize| {
-            if to.is_empty() || from < to {
-                let range = CountedRange { count: count as u32, to };
-                self.ranges.push((from.to_vec(), range.encode()));
+        let pieces: [(&[u8], &[u8]); 3] =
+            [(&LEAST_KEY, &MARK), (&BEHIND_ENVELOPES, &OUTCOME_MARK), (&BEHIND_OUTCOMES, &[])];
+        for (low, high) in pieces {
+            let low = from.max(low);
+            let high = [to, high].into_iter().filter(|to| !to.is_empty()).min().unwrap_or_default();
+            if high.is_empty() || low < high {
+                let is_inside = |key: &&Vec<u8>| {
+                    key.len() <= Key::MAX_LEN
+                        && key.as_slice() >= low
+                        && (high.is_empty() || key.as_slice() < high)
+                };
+                let count = keys.iter().filter(is_inside).count() as u32;
+                self.ranges.push((low.to_vec(), CountedRange { count, to: high }.encode()));
             }
-        };
-        if !to.is_empty() && is_before(to) {
-            return asked(from, to, before);
         }
-        asked(from, &OUTCOME_MARK, before);
-        asked(from.max(&BEHIND_OUTCOMES), to, behind);
     }
 
     /// Requires something.
@@ -152,6 +149,11 @@ impl TransactionSet {
     /// All that it writes: key, and value or `None` for a delete.
     pub fn writes(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
         self.writes.iter().map(|(k, v)| (k.as_slice(), v.as_deref()))
+    }
+
+    /// Bytes of what it writes.
+    pub(super) fn written_bytes(&self) -> usize {
+        self.writes().map(|(key, value)| key.len() + value.map_or(0, <[u8]>::len)).sum()
     }
 
     /// Whether the device need not be asked: it writes and requires nothing, and one read is as good as a transaction.
@@ -187,11 +189,7 @@ impl TransactionSet {
         let entries = self.entries();
         let key = entries.get(refused.place).map(|(_, key, _)| key.to_vec()).unwrap_or_default();
         let was_read = refused.place < self.reads.len() + self.ranges.len();
-        let of_envelopes = refused.place == self.reads.len() && !self.ranges.is_empty();
         match refused.status {
-            status if status.is(Status::PRECONDITION_FAILED) && of_envelopes => {
-                HostError::NoTransactions(LONG)
-            }
             status if status.is(Status::PRECONDITION_FAILED) && was_read => HostError::Conflict { key },
             status if status.is(Status::PRECONDITION_FAILED) => HostError::Unmet { key },
             status => refusal(status, key),

@@ -9,10 +9,9 @@ use std::collections::BTreeSet;
 
 use super::KEY_BYTES_MAX;
 use super::route::{Route, route};
-use super::scan::{ScanOptions, ScanOrder};
 use super::store::KvStoreClient;
-use super::transaction_set::{LONG, NO_ORDER, TransactionSet, Versioned, refusal};
-use crate::client::{KeyRange, TransactionEnd, TransactionOutcome, WriteBatch};
+use super::transaction_set::{TransactionSet, Versioned, refusal};
+use crate::client::{TransactionEnd, TransactionOutcome, TransactionRefused, WriteBatch};
 use crate::driver::Driver;
 use crate::error::{HostError, KvError};
 
@@ -20,8 +19,6 @@ use crate::error::{HostError, KvError};
 const ATTEMPTS_MAX: u32 = 1000;
 /// Times that a transaction with an ID is sent, while no answer comes.
 const SENDINGS_MAX: u32 = 8;
-/// Pairs of a range that are read in a command.
-const KEYS_AT_ONCE: usize = 64;
 
 impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// Asks the namespace whether it has transactions, without changing anything.
@@ -58,38 +55,6 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
         }
     }
 
-    /// The pairs of a range with their versions, in the order of their keys, as [`get_versioned`](Self::get_versioned) finds them. What
-    /// another host does meanwhile may be among them or not: who relies on it counts them ([`TransactionSet::counted`]).
-    ///
-    /// # Errors
-    /// [`HostError::NoTransactions`] where keys are in no order, [`HostError::KeyLength`] for bounds of more than 16 bytes; others.
-    pub fn scan_versioned(&mut self, from: &[u8], to: &[u8]) -> Result<Vec<(Vec<u8>, Versioned)>, HostError> {
-        let range = KeyRange { from, to, ..KeyRange::default() };
-        let (mut keys, options) =
-            (Vec::new(), ScanOptions { range, keys_only: true, ..ScanOptions::default() });
-        let order = self.scan(&options, |key, _| {
-            keys.push(key.to_vec());
-            true
-        })?;
-        if order == ScanOrder::Device {
-            return Err(HostError::NoTransactions(NO_ORDER));
-        }
-        if keys.iter().any(|key| key.len() > Key::MAX_LEN) {
-            return Err(HostError::NoTransactions(LONG));
-        }
-        let mut found = Vec::with_capacity(keys.len());
-        for some in keys.chunks(KEYS_AT_ONCE) {
-            let entries: Vec<_> =
-                some.iter().map(|key| -> ToAsk<'_> { (Ask::Op(Op::Retrieve), key, &[]) }).collect();
-            let answers = self.transaction(&entries)?.map_err(|refused| {
-                refusal(refused.status, some.get(refused.place).cloned().unwrap_or_default())
-            })?;
-            let versioned = answers.into_iter().map(|a| Versioned { value: a.value, version: a.version });
-            found.extend(some.iter().cloned().zip(versioned));
-        }
-        Ok(found)
-    }
-
     /// Carries a transaction out: all of it or nothing.
     ///
     /// # Errors
@@ -104,7 +69,7 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
         if entries.is_empty() {
             return Ok(());
         }
-        self.transaction(&entries)?.map(drop).map_err(|refused| set.error(refused))
+        self.transaction(&entries)?.map(drop).map_err(|refused| self.told(set, refused))
     }
 
     /// Carries a transaction out under an ID, by as many commands as it takes. One whose answer was lost is sent again: a transaction
@@ -112,7 +77,7 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     ///
     /// # Errors
     /// As [`commit`](Self::commit); [`HostError::NoTransactions`] of a device without transactions in parts;
-    /// [`KvError::OutcomeUnknown`] if no answer came to any attempt, or the number is older than the device remembers.
+    /// [`KvError::OutcomeUnknown`] if no answer came to any attempt; [`KvError::Forgotten`] if the number is older than the device remembers.
     pub fn commit_as(
         &mut self,
         id: TransactionId,
@@ -126,15 +91,24 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
             match self.client.transaction_as(id, &entries) {
                 Ok(Err(refused)) if attempts < SENDINGS_MAX && is_lost(refused.status) => {}
                 Err(HostError::Kv(KvError::OutcomeUnknown)) if attempts < SENDINGS_MAX => {}
-                ended => return ended.and_then(|ended| ended.map_err(|refused| set.error(refused))),
+                ended => return ended.and_then(|ended| ended.map_err(|refused| self.told(set, refused))),
             }
         }
+    }
+
+    /// What a refusal means to the user.
+    fn told(&self, set: &TransactionSet, refused: TransactionRefused) -> HostError {
+        if refused.status.is(Status::WRITES_TOO_LONG) {
+            let bytes_max = self.client.transaction_bytes_max();
+            return HostError::TransactionLength { bytes: set.written_bytes(), bytes_max };
+        }
+        set.error(refused)
     }
 
     /// What became of a transaction.
     ///
     /// # Errors
-    /// [`KvError::OutcomeUnknown`] for a number that is older than the device remembers; others.
+    /// [`KvError::Forgotten`] for a number that is older than the device remembers; others.
     pub fn transaction_outcome(&mut self, id: TransactionId) -> Result<SplitOutcome, HostError> {
         self.client.transaction_outcome(id)
     }
@@ -170,7 +144,7 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     }
 
     /// Checks keys that only the host can judge.
-    fn transaction(&mut self, entries: &[ToAsk<'_>]) -> Result<TransactionOutcome, HostError> {
+    pub(super) fn transaction(&mut self, entries: &[ToAsk<'_>]) -> Result<TransactionOutcome, HostError> {
         self.check_keys(entries)?;
         let outcome = self.client.transaction(entries)?;
         match outcome {

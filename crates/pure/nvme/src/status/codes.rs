@@ -104,6 +104,7 @@ codes! {
     NO_RANGES = VENDOR 0xC4 final "Ranges in Transactions Not Supported by the Engine";
     OUTCOME_UNKNOWN = VENDOR 0xC5 final "Transaction Outcome Unknown";
     NO_SUCH_TRANSACTION = VENDOR 0xC6 final "No Such Transaction";
+    WRITES_TOO_LONG = VENDOR 0xC7 final "Transaction Writes More Than a Record Takes";
     // Base, "Path Related Status Values": from 70h on made by the host's side of a transport, never by a controller.
     ASYMMETRIC_ACCESS_INACCESSIBLE = PATH 0x02 retry "Asymmetric Access Inaccessible";
     HOST_PATHING_ERROR = PATH 0x70 retry "Host Pathing Error";

@@ -204,7 +204,7 @@ impl SplitRequest {
         let outcome_bytes = size_of::<Outcomes>() + OUTCOME_ENTRY_BYTES;
         let bytes = COUNT_BYTES + entries.iter().map(written_bytes).sum::<usize>() + outcome_bytes;
         if bytes > bytes_max {
-            return Step::Done(Reply::status(Status::INVALID_FIELD));
+            return Step::Done(Reply::status(Status::WRITES_TOO_LONG));
         }
         let mut parts: Vec<_> = entries.iter().map(|e| part(&open.payload, e, kept.life)).collect();
         parts.push(Part { key: &key, ask: Ask::Store(zerocopy::IntoBytes::as_bytes(&after)) });

@@ -237,7 +237,7 @@ pub(super) fn not_done<M: SegmentStore>(refused: NotDone, m: &M) -> Reply {
         NotDone::Condition(place) => (Status::PRECONDITION_FAILED, place),
         NotDone::Member(place, e) => (kv_status(e), place),
         NotDone::WrittenTwice(place) => (Status::WRITTEN_TWICE, place),
-        NotDone::TooLong => (Status::CAPACITY_EXCEEDED, 0),
+        NotDone::TooLong => (Status::WRITES_TOO_LONG, 0),
         NotDone::CapacityExceeded => {
             // While the host's file refuses pages, nobody knows whether there would be room.
             let why = m.refusal().map_or(KvError::CapacityExceeded, KvError::Unrecovered);

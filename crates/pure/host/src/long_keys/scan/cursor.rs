@@ -5,7 +5,7 @@ use saker_long_keys::{KeyDigest, MARK};
 
 use super::listed::Listed;
 use super::{ScanOptions, ScanOrder, Visit};
-use crate::client::{Course, KeyRange, Walk};
+use crate::client::{Course, DeviceIterator, KeyRange, Walk};
 use crate::driver::Driver;
 use crate::error::HostError;
 use crate::long_keys::KvStoreClient;
@@ -98,6 +98,19 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
             None if backwards => return Err(HostError::NoOrder),
             None => Stage::Listed(Listed::default()),
         };
+        Ok(ScanCursor::new(options, stage))
+    }
+
+    /// The same as of the moment of an iterator. Nothing was shown yet when it turns out to be [`Resumed`](ScanOrder::Resumed): the device has
+    /// given the moment up.
+    pub(in crate::long_keys) fn open_scan_beside(
+        &mut self,
+        options: &ScanOptions<'_>,
+        beside: &DeviceIterator,
+    ) -> Result<ScanCursor, HostError> {
+        let ScanOptions { range, keys_only, backwards, .. } = *options;
+        let course = Course { range, keys_only, backwards };
+        let stage = self.client.open_walk_beside(course, beside)?.map_or(Stage::Ended, Stage::Short);
         Ok(ScanCursor::new(options, stage))
     }
 

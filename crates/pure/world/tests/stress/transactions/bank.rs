@@ -3,14 +3,17 @@
 //! accounts is the same whenever anybody looks, and what was acknowledged counts.
 
 use super::{Entry, RETRIEVE, STORE, VERSIONS, pack, told, transact};
-use crate::stress::groups::small_with;
+use crate::stress::groups::{Ended, small_with};
 use crate::stress::rig::{KV, Machine, Rig, power_on};
 use crate::stress::tier;
 use saker_assembly::Build;
 use saker_engine::EngineKind;
 use saker_flash::{FaultPlan, PowerCut};
 use saker_host::{Driver, RawData, Ticket};
-use saker_nvme::group::{Ask, PairVersion};
+use saker_long_keys::envelope::Directory;
+use saker_long_keys::is_marked;
+use saker_nvme::group::{Ask, Form, Op, PairVersion, parse};
+use saker_nvme::vendor_specific::{IteratorRange, NextAnswer};
 use saker_nvme::{Sqe, Status};
 use saker_segment_store::PowerHistory;
 use saker_sim::{Chance, Rng, Seed};
@@ -46,33 +49,81 @@ enum Doing {
     Nothing,
     /// All accounts, in a transaction that only reads.
     Looks(Ticket),
+    /// All accounts as of one moment, a few at a time, while others move money: an iterator is opened, read and closed.
+    Opens(Ticket),
+    Walks(Ticket, Moment),
+    Closes(Ticket),
     Reads(Ticket, [u64; 2]),
     Transfers(Ticket, [u64; 2], [u64; 2]),
+}
+
+/// What was seen of a moment.
+#[derive(Clone, Copy)]
+struct Moment {
+    iterator: u32,
+    accounts: u64,
+    sum: u64,
+}
+
+impl Moment {
+    /// The next pairs.
+    fn walk(self, rig: &mut Timed) -> Doing {
+        Doing::Walks(rig.kv.iterator_next(self.iterator, (4096, 3), false, None).expect("room"), self)
+    }
+
+    /// Adds the pairs of a batch; those with long keys are in envelopes.
+    fn add(&mut self, payload: &[u8]) {
+        if payload.is_empty() {
+            return;
+        }
+        let part = |r: &std::ops::Range<u32>| &payload[r.start as usize..r.end as usize];
+        parse(Form::All(Op::Store), payload, |pair| {
+            let (key, value) = (part(&pair.key), part(&pair.value));
+            if !is_marked(key) {
+                (self.accounts, self.sum) = (self.accounts + 1, self.sum + amount(value));
+                return;
+            }
+            let Ok(Directory::Complete(entries)) = Directory::parse(value, value.len()) else {
+                panic!("no envelope")
+            };
+            for entry in entries {
+                (self.accounts, self.sum) = (self.accounts + 1, self.sum + amount(&value[entry.value]));
+            }
+        })
+        .expect("a good payload");
+    }
 }
 
 struct Bank {
     seed: u64,
     rng: Rng,
+    /// Whether the engine shows moments.
+    has_moments: bool,
     clients: Vec<Doing>,
     /// As acknowledged.
     amounts: Vec<u64>,
     done: u64,
     conflicts: u64,
     looks: u64,
+    moments: u64,
+    given_up: u64,
 }
 
 impl Bank {
-    fn open(rig: &mut Timed, clients: usize, seed: u64) -> Self {
+    fn open(rig: &mut Timed, engine: EngineKind, clients: usize, seed: u64) -> Self {
         let entries: Vec<_> = (0..ACCOUNTS).map(|n| (STORE, account(n), value(EACH))).collect();
         transact(rig, &entries).expect("room");
         Self {
             seed,
             rng: Seed(seed).child("bank").rng(),
+            has_moments: [EngineKind::LSM, EngineKind::TREE].contains(&engine),
             clients: (0..clients).map(|_| Doing::Nothing).collect(),
             amounts: vec![EACH; ACCOUNTS as usize],
             done: 0,
             conflicts: 0,
             looks: 0,
+            moments: 0,
+            given_up: 0,
         }
     }
 
@@ -85,7 +136,12 @@ impl Bank {
     fn begin(&mut self, rig: &mut Timed) {
         for n in 0..self.clients.len() {
             if matches!(self.clients[n], Doing::Nothing) && self.rng.below(LOOKS_IN) == 0 {
-                self.clients[n] = Doing::Looks(Self::send(rig, &Self::all()));
+                self.clients[n] = if self.has_moments && self.rng.below(2) == 0 {
+                    let all = IteratorRange::new(b"", b"", b"").expect("no bounds");
+                    Doing::Opens(rig.kv.iterator_open(&all, false, None).expect("room"))
+                } else {
+                    Doing::Looks(Self::send(rig, &Self::all()))
+                };
             } else if matches!(self.clients[n], Doing::Nothing) {
                 let from = self.rng.below(ACCOUNTS);
                 let of = [from, (from + 1 + self.rng.below(ACCOUNTS - 1)) % ACCOUNTS];
@@ -115,7 +171,12 @@ impl Bank {
             let (ticket, ended) = polled.expect("an answer to a command");
             let is_it = |doing: &Doing| match doing {
                 Doing::Nothing => false,
-                Doing::Looks(t) | Doing::Reads(t, _) | Doing::Transfers(t, ..) => *t == ticket,
+                Doing::Looks(t)
+                | Doing::Reads(t, _)
+                | Doing::Transfers(t, ..)
+                | Doing::Opens(t)
+                | Doing::Walks(t, _)
+                | Doing::Closes(t) => *t == ticket,
             };
             let n = self.clients.iter().position(is_it).expect("in flight");
             self.clients[n] = match std::mem::replace(&mut self.clients[n], Doing::Nothing) {
@@ -126,6 +187,12 @@ impl Bank {
                     self.looks += 1;
                     Doing::Nothing
                 }
+                Doing::Opens(_) => {
+                    assert!(ended.0.is_success(), "{}", ended.0);
+                    Moment { iterator: ended.1, accounts: 0, sum: 0 }.walk(rig)
+                }
+                Doing::Walks(_, moment) => self.walked(rig, moment, &ended),
+                Doing::Closes(_) => Doing::Nothing,
                 Doing::Reads(_, of) => {
                     let read = told(ended).expect("reads are never refused");
                     self.transfer(rig, of, &read)
@@ -146,6 +213,22 @@ impl Bank {
                 Doing::Nothing => Doing::Nothing,
             };
         }
+    }
+
+    /// A batch of a moment has come. One that was given up, because so much was written since, is not known any more.
+    fn walked(&mut self, rig: &mut Timed, mut moment: Moment, (status, bytes, high, data): &Ended) -> Doing {
+        if status.is(Status::KEY_DOES_NOT_EXIST) {
+            self.given_up += 1;
+            return Doing::Nothing;
+        }
+        assert!(status.is_success(), "{status}");
+        moment.add(&data[..*bytes as usize]);
+        if !NextAnswer(*high).ended() {
+            return moment.walk(rig);
+        }
+        assert_eq!((moment.accounts, moment.sum), (ACCOUNTS, ACCOUNTS * EACH), "of one moment");
+        self.moments += 1;
+        Doing::Closes(rig.kv.iterator_close(moment.iterator).expect("room"))
     }
 
     /// Reads of all accounts.
@@ -214,7 +297,7 @@ fn campaign(engine: EngineKind, ends: Ends, much: Much, seed: u64) {
         build.faults = FaultPlan { seed, program: Chance::one_in(400), ..FaultPlan::default() };
     }
     let mut rig = Timed::new(&build);
-    let mut bank = Bank::open(&mut rig, much.clients, seed);
+    let mut bank = Bank::open(&mut rig, engine, much.clients, seed);
     let flushed = rig.call(KV, Sqe::new(0, KV), RawData::Untouched);
     assert!(flushed.status.is_success());
     let (mut events, mut cuts) = (0_u64, 0);
@@ -233,9 +316,10 @@ fn campaign(engine: EngineKind, ends: Ends, much: Much, seed: u64) {
         }
     }
     println!(
-        "{engine:?}: {} transfers, {} looks, {cuts} cuts, {} conflicts",
-        bank.done, bank.looks, bank.conflicts
+        "{engine:?}: {} transfers, {} looks, {} moments ({} given up), {cuts} cuts, {} conflicts",
+        bank.done, bank.looks, bank.moments, bank.given_up, bank.conflicts
     );
+    assert!(!bank.has_moments || bank.moments > 10, "{engine:?}: {} moments", bank.moments);
     assert!(cuts > 50 && bank.conflicts > 10 && bank.looks > 10, "{engine:?}: {cuts} cuts");
     rig.machine.rest();
     assert_eq!(rig.machine.stats().namespaces[0].damage, None);

@@ -10,7 +10,7 @@ use saker_assembly::Build;
 use saker_engine::EngineKind;
 use saker_flash::PowerCut;
 use saker_host::{Driver, RawData, Ticket};
-use saker_nvme::group::outcomes::OUTCOME_PLACES;
+use saker_nvme::group::outcomes::{OUTCOME_PLACES, Outcomes};
 use saker_nvme::group::{Ask, SplitAction, SplitOutcome, ToAsk, TransactionId, pack_part};
 use saker_nvme::vendor_specific::IteratorCommand;
 use saker_nvme::{Sqe, Status};
@@ -154,7 +154,7 @@ fn longer_than_a_command() {
     while good(part(&mut rig, id(1, 2), flags(writes), &[store(&writes.to_be_bytes(), &[1; 900])])) < 40 {
         writes += 1;
     }
-    refused(control(&mut rig, id(1, 2), SplitAction::Commit), Status::INVALID_FIELD);
+    refused(control(&mut rig, id(1, 2), SplitAction::Commit), Status::WRITES_TOO_LONG);
     assert_eq!(value(&mut rig, &writes.to_be_bytes()), None);
 }
 
@@ -378,8 +378,8 @@ fn cuts(engine: EngineKind, capacitor: bool, seed: u64) -> u64 {
     let mut rig = Rig::<Clocked>::new(&build);
     let mut client = Client { rng: Seed(seed).rng(), number: 1, commit: None, told: 0 };
     let (mut events, mut states) = (0_u64, 0);
-    let every = tier(31, 1);
-    while client.told < tier(60, 400) {
+    let every = tier(7, 1);
+    while client.told < tier(60, 600) {
         client.go_on(&mut rig);
         rig.kv.ring();
         rig.machine.drive();
@@ -429,6 +429,24 @@ fn a_cut_leaves_writes_and_outcome_or_neither() {
         let states: Vec<_> = [true, false].iter().map(|capacitor| cuts(engine, *capacitor, 7)).collect();
         println!("{engine:?}: {states:?} states");
         assert!(states.iter().all(|states| *states > 10), "{engine:?}: {states:?}");
+    }
+}
+
+/// What tells of a transaction takes the room of one more write in the same record: of its own it would have a head of its own, and a cut could
+/// come between.
+#[test]
+fn an_outcome_is_in_the_record_of_its_writes() {
+    for engine in ENGINES.iter().copied() {
+        let appended = |rig: &mut Rig<Inline>| rig.machine.stats().namespaces[0].log.bytes_appended;
+        let writes = [store(b"a", &[1; 100]), store(b"b", &[2; 30])];
+        let mut with_id = Rig::<Inline>::new(&small_with(engine, true, 8));
+        good(part(&mut with_id, id(1, 1), ALONE, &writes));
+        let mut plain = Rig::<Inline>::new(&small_with(engine, true, 8));
+        let pair_of_outcomes = store(&[b'o'; 16], &[0; size_of::<Outcomes>()]);
+        transact(&mut plain, &[&writes[..], &[pair_of_outcomes]].concat()).expect("room");
+        let expected = appended(&mut plain);
+        assert_eq!(appended(&mut with_id), expected, "{engine:?}");
+        assert!(expected.iter().sum::<u64>() > 130, "{engine:?}");
     }
 }
 
