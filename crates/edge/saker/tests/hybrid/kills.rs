@@ -3,7 +3,7 @@
 
 use super::{PRESSED, all_of, counter, image};
 use saker::image::ImageError;
-use saker::{Error, Kv};
+use saker::{Error, Kv, WriteBatch};
 use saker_sim::Seed;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -17,6 +17,16 @@ fn written(n: u64) -> (Vec<u8>, Vec<u8>) {
     (format!("key{}", n % KEYS).into_bytes(), [n.to_le_bytes().to_vec(), vec![n as u8; 600]].concat())
 }
 
+/// A batch of all or nothing, whose two values are one.
+fn twins(n: u64) -> WriteBatch {
+    let (mut batch, value) = (WriteBatch::new(), written(n).1);
+    batch.set_atomic(true);
+    for twin in ["one", "other"] {
+        batch.put(format!("{twin}{}", n % 90).as_bytes(), &value);
+    }
+    batch
+}
+
 #[test]
 #[ignore = "the parent starts it and kills it"]
 fn child() {
@@ -27,6 +37,9 @@ fn child() {
     for n in first.. {
         let (key, value) = written(n);
         kv.put_queued(&key, &value).expect("room");
+        if n % 7 == 0 {
+            kv.write(&twins(n)).expect("room");
+        }
         if n % 100 == 0 {
             kv.drain().expect("stored");
             kv.flush().expect("flushes");
@@ -91,6 +104,10 @@ fn a_killed_process_leaves_what_it_flushed() {
             let number = u64::from_le_bytes(found[..8].try_into().expect("eight bytes"));
             assert!(number >= n && number % KEYS == n % KEYS, "life {life}: {number} instead of {n}");
             assert_eq!(*found, written(number).1, "life {life}");
+        }
+        for n in 0..90 {
+            let [one, other] = ["one", "other"].map(|twin| all.get(format!("{twin}{n}").as_bytes()));
+            assert!(one == other, "life {life}: half of a batch is there");
         }
         kv.close().expect("closes");
         first = flushed + 1000 - (flushed + 1000) % KEYS;

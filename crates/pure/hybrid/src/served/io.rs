@@ -2,12 +2,14 @@
 //! I/O commands become operations of the store, and their outcomes completions.
 
 use super::Served;
+use crate::record::EPOCH_KEY;
 use saker_engine::KvError;
 use saker_host::Driver;
 use saker_host::host_kv::{Answer, Op, Outcome, Ticket, Work};
 use saker_link::{gather, prp_pieces, scatter};
 use saker_nvme::kv::{StoreOptions, opcode};
 use saker_nvme::kv_list::ListWriter;
+use saker_nvme::group::is_group;
 use saker_nvme::vendor_specific::is_iterator;
 use saker_nvme::{Key, KvCommand, NSID_ALL, Sqe, Status};
 use std::collections::BTreeMap;
@@ -54,6 +56,8 @@ pub(super) struct Flight {
 pub(super) struct Flights {
     by_ticket: BTreeMap<Ticket, Flight>,
     ended: Vec<(Flight, Outcome)>,
+    /// What a group waits for.
+    pub awaited: BTreeMap<Ticket, Option<Outcome>>,
     /// One whose outcome decides what it writes is alone.
     is_alone: bool,
 }
@@ -64,7 +68,9 @@ impl Flights {
     }
 
     pub fn ended(&mut self, ticket: Ticket, outcome: Outcome) {
-        if let Some(flight) = self.by_ticket.remove(&ticket) {
+        if let Some(awaited) = self.awaited.get_mut(&ticket) {
+            *awaited = Some(outcome);
+        } else if let Some(flight) = self.by_ticket.remove(&ticket) {
             self.ended.push((flight, outcome));
         }
     }
@@ -90,6 +96,11 @@ pub(super) fn status_of(error: KvError) -> Status {
     }
 }
 
+/// Whether a host's pair may have that key.
+pub(super) fn is_key(key: &[u8]) -> bool {
+    Key::new(key).is_ok_and(|key| *key.padded() != EPOCH_KEY)
+}
+
 impl<T: Driver> Served<T> {
     pub(super) fn fetch_all(&mut self) {
         for n in 0..self.front.queues() {
@@ -106,6 +117,7 @@ impl<T: Driver> Served<T> {
         let begun = match sqe.nsid.get() == self.made.pairs || is_flush_of_all {
             false => Err(Status::INVALID_NAMESPACE_OR_FORMAT),
             true if is_iterator(sqe.opcode) => self.begin_range(queue, sqe),
+            true if is_group(sqe.opcode) => self.begin_group(queue, sqe),
             true => self.begin(queue, sqe),
         };
         if let Err(status) = begun {
@@ -140,7 +152,7 @@ impl<T: Driver> Served<T> {
             KvCommand::List { start, buffer_bytes: bytes } => {
                 let from = start.map_or(Vec::new(), |key| key.as_bytes().to_vec());
                 let then = Then::Keys { pieces: pieces(bytes)?, bytes };
-                (Op::Scan { from, entries: LIST_KEYS, snapshot: None }, then)
+                (Op::Scan { from, backwards: false, entries: LIST_KEYS, snapshot: None }, then)
             }
             KvCommand::Flush => (Op::Flush, Then::Tell),
         };

@@ -3,14 +3,14 @@
 
 use super::Served;
 use super::io::{Flight, Pieces, Then, status_of};
-use crate::store::scan::behind;
+use crate::store::scan::{before, behind};
 use saker_engine::KvError;
 use saker_host::Driver;
 use saker_host::host_kv::{Answer, Op, Outcome};
 use saker_link::{gather, prp_pieces, scatter};
 use saker_nvme::group::{COUNT_BYTES, Op as GroupOp, PairList, entry_bytes, pairs_of};
 use saker_nvme::vendor_specific::{IteratorCommand, IteratorRange, NextAnswer};
-use saker_nvme::{Sqe, Status};
+use saker_nvme::{Key, Sqe, Status};
 use std::collections::BTreeMap;
 use zerocopy::FromBytes;
 
@@ -32,9 +32,19 @@ pub(super) struct Wanted {
 #[derive(Debug)]
 pub(super) struct Asked {
     number: u32,
+    backwards: bool,
     entries: u32,
     room: u32,
     pieces: Pieces,
+}
+
+/// Where an iterator stands: between two pairs.
+#[derive(Clone, Debug)]
+enum Place {
+    /// Before the range.
+    Begin,
+    Before(Vec<u8>),
+    Behind(Vec<u8>),
 }
 
 #[derive(Debug)]
@@ -42,8 +52,7 @@ struct Range {
     queue: usize,
     view: u32,
     wanted: Wanted,
-    /// `None`: at its end.
-    from: Option<Vec<u8>>,
+    place: Place,
 }
 
 /// All iterators.
@@ -55,12 +64,44 @@ pub(super) struct Ranges {
 
 impl Wanted {
     fn contains(&self, key: &[u8]) -> bool {
-        key.starts_with(&self.prefix) && (self.to.is_empty() || key < self.to.as_slice())
+        key >= self.first() && key.starts_with(&self.prefix) && (self.to.is_empty() || key < self.to.as_slice())
     }
 
-    /// Where it begins.
-    fn first(&self) -> Vec<u8> {
-        self.from.clone().max(self.prefix.clone())
+    /// The least key that it may have.
+    fn first(&self) -> &[u8] {
+        self.from.as_slice().max(&self.prefix)
+    }
+
+    /// The greatest key that it may have; `None`: there is none.
+    fn last(&self) -> Option<Vec<u8>> {
+        let behind_prefix = self.prefix.iter().rposition(|byte| *byte < u8::MAX).map(|most| {
+            let mut behind = self.prefix[..=most].to_vec();
+            behind[most] += 1;
+            behind
+        });
+        let to = Some(self.to.clone()).filter(|to| !to.is_empty());
+        match [to, behind_prefix].into_iter().flatten().min() {
+            Some(end) => before(&end),
+            None => Some(vec![u8::MAX; Key::MAX_LEN]),
+        }
+    }
+
+    /// The key from which on a place's pairs come; `None`: there are none.
+    fn next(&self, place: &Place, backwards: bool) -> Option<Vec<u8>> {
+        if !backwards {
+            let from = match place {
+                Place::Begin => Some(Vec::new()),
+                Place::Before(key) => Some(key.clone()),
+                Place::Behind(key) => behind(key),
+            };
+            return from.map(|from| from.max(self.first().to_vec()));
+        }
+        let from = match place {
+            Place::Begin => None,
+            Place::Before(key) => before(key),
+            Place::Behind(key) => Some(key.clone()),
+        }?;
+        self.last().map(|last| from.min(last))
     }
 }
 
@@ -68,22 +109,22 @@ impl<T: Driver> Served<T> {
     pub(super) fn begin_range(&mut self, queue: usize, sqe: &Sqe) -> Result<(), Status> {
         match IteratorCommand::decode(sqe)? {
             IteratorCommand::Open { keys_only, beside } => self.open_range(queue, sqe, keys_only, beside),
-            IteratorCommand::Next { backwards: true, .. } => Err(Status::INVALID_FIELD),
-            IteratorCommand::Next { iterator, buffer_bytes, pairs_max, seek, .. } => {
+            IteratorCommand::Next { iterator, buffer_bytes, pairs_max, backwards, seek } => {
                 let range = self.range(queue, iterator)?;
                 if let Some(key) = seek {
-                    range.from = Some(key.as_bytes().to_vec().max(range.wanted.first()));
+                    let key = key.as_bytes().to_vec();
+                    range.place = if backwards { Place::Behind(key) } else { Place::Before(key) };
                 }
-                let (view, from) = (range.view, range.from.clone());
+                let (view, from) = (range.view, range.wanted.next(&range.place, backwards));
                 let pieces = prp_pieces(sqe, buffer_bytes, self.front.space())?;
                 let entries = if pairs_max > 0 { pairs_max } else { PAIRS };
-                let asked = Asked { number: iterator, entries, room: buffer_bytes, pieces };
+                let asked = Asked { number: iterator, backwards, entries, room: buffer_bytes, pieces };
                 let Some(from) = from else {
                     self.front.complete(queue, sqe, Status::SUCCESS, answer(0, true, 0));
                     return Ok(());
                 };
                 let flight = Flight { queue, sqe: *sqe, then: Then::Pairs(asked) };
-                self.submit(flight, Op::Scan { from, entries, snapshot: Some(view) });
+                self.submit(flight, Op::Scan { from, backwards, entries, snapshot: Some(view) });
                 Ok(())
             }
             IteratorCommand::Close { iterator } => {
@@ -129,8 +170,7 @@ impl<T: Driver> Served<T> {
 
     fn add_range(&mut self, queue: usize, view: u32, wanted: Wanted) -> u32 {
         self.ranges.last = self.ranges.last.wrapping_add(1).max(1);
-        let from = Some(wanted.first());
-        self.ranges.open.insert(self.ranges.last, Range { queue, view, wanted, from });
+        self.ranges.open.insert(self.ranges.last, Range { queue, view, wanted, place: Place::Begin });
         self.ranges.last
     }
 
@@ -186,10 +226,10 @@ impl<T: Driver> Served<T> {
                 break;
             }
             list.push(key, value);
-            range.from = behind(key);
-        }
-        if is_over {
-            range.from = None;
+            range.place = match asked.backwards {
+                true => Place::Before(key.to_vec()),
+                false => Place::Behind(key.to_vec()),
+            };
         }
         let payload = list.finish();
         scatter(&asked.pieces, self.front.space(), &payload)?;

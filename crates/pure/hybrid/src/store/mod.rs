@@ -21,8 +21,10 @@ use crate::metadata::Metadata;
 use crate::options::Options;
 use crate::record::{STAMP_BYTES, Stamps};
 use crate::store::flight::Flight;
+use crate::store::read::Wants;
 use crate::store::rollback::Returning;
 use crate::store::route::Detecting;
+use crate::store::scan::Asked;
 use crate::store::stats::Costs;
 use crate::store::views::Views;
 use saker_engine::KvError;
@@ -142,13 +144,27 @@ impl Hybrid {
         let (id, w) = (self.take_number(), &mut work);
         match op {
             Op::Put(..) | Op::Delete(_) | Op::Batch(_) => self.begin_write(id, op, w),
-            Op::Get(key) => self.begin_read(id, key, true, w),
-            Op::Exists(key) => self.begin_read(id, key, false, w),
+            Op::Get(key) => self.begin_read(id, key, Wants::Value, w),
+            Op::Exists(key) => self.begin_read(id, key, Wants::Presence, w),
             Op::Flush => self.begin_flush(id, w),
             Op::Snapshot => self.begin_snapshot(id, w),
             Op::Release(number) => self.release(id, number, w),
-            Op::Scan { from, entries, snapshot } => self.begin_scan(id, from, (entries, snapshot), w),
+            Op::Scan { from, backwards, entries, snapshot } => {
+                self.begin_scan(id, Asked { from, backwards, entries, snapshot }, w);
+            }
         }
+        self.ended_or_ticket(id)
+    }
+
+    /// Reads the newest record of a key, its stamp in front of the value; otherwise as [`submit`](Self::submit).
+    pub(crate) fn submit_record(&mut self, key: Key, mut work: Work<'_>) -> Result<Outcome, Ticket> {
+        self.look_if_due();
+        let id = self.take_number();
+        self.begin_read(id, key.as_bytes().to_vec(), Wants::Record, &mut work);
+        self.ended_or_ticket(id)
+    }
+
+    fn ended_or_ticket(&mut self, id: u64) -> Result<Outcome, Ticket> {
         let at = self.ended.iter().position(|(ticket, _)| ticket.0 == id);
         match at.and_then(|at| self.ended.remove(at)) {
             Some((_, outcome)) => Ok(outcome),

@@ -69,6 +69,15 @@ fn longest_value(op: &Op) -> usize {
     }
 }
 
+/// Whether it makes room.
+fn only_deletes(op: &Op) -> bool {
+    match op {
+        Op::Delete(_) => true,
+        Op::Batch(batch) => batch.writes().iter().all(|(_, value)| value.is_none()),
+        _ => false,
+    }
+}
+
 impl Hybrid {
     pub(crate) fn begin_write(&mut self, id: u64, op: Op, w: &mut Work<'_>) {
         let keys: Result<Vec<Key>, _> = match &op {
@@ -309,8 +318,9 @@ impl Hybrid {
             return self.escape(id, writing, w);
         }
         // A delete is to make room, wherever there is some for its record.
-        let is_refused = outcome == Err(KvError::CapacityExceeded) && matches!(writing.op, Op::Delete(_));
-        if is_refused && !self.detecting.device_is_full && self.is_device_open() {
+        let is_refused = outcome == Err(KvError::CapacityExceeded) && only_deletes(&writing.op);
+        let fits = self.bytes_in_device(&writing.op).is_some();
+        if is_refused && fits && !self.detecting.device_is_full && self.is_device_open() {
             return self.send_to_device(id, writing, w);
         }
         if outcome.is_ok() {
@@ -363,7 +373,9 @@ impl Hybrid {
         let is_whole =
             done.status.is_success() && (done.result.0 == 0 || !matches!(writing.op, Op::Batch(_)));
         let is_full = done.status.is(Status::CAPACITY_EXCEEDED);
-        let is_too_long = done.status.is(Status::INVALID_VALUE_SIZE) && !planted::is(Fault::TooLong);
+        let is_too_long = done.status.is(Status::INVALID_VALUE_SIZE)
+            || done.status.is(Status::INVALID_FIELD) && matches!(writing.op, Op::Batch(_));
+        let is_too_long = is_too_long && !planted::is(Fault::TooLong);
         if is_full && planted::is(Fault::RefusedIsDone) {
             return self.finish_write(id, &writing, Ok(Answer::Done), w);
         }
