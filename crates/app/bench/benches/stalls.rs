@@ -16,7 +16,7 @@
 //! stops on the caller's thread are no longer than what redirection costs.
 
 use hdrhistogram::Histogram;
-use saker::{ImagePlan, Kv};
+use saker::{EngineKind, ImagePlan, Kv};
 use saker_sim::{Rng, Seed};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -134,7 +134,7 @@ fn open(folder: &Path, asked: &Asked) -> [Side; 2] {
     let more: String = asked.options.iter().map(|option| format!("&{option}")).collect();
     let flash = if asked.is_full { FLASH_BYTES } else { FLASH_BYTES / 2 };
     let [lsm, both] = ["lsm.img", "hybrid.img"].map(|name| folder.join(name));
-    let plan = ImagePlan::kv(flash, PROFILE, 1).with_engine("lsm").expect("an engine");
+    let plan = ImagePlan { engine: EngineKind::LSM, ..ImagePlan::kv(flash, PROFILE, 1) };
     plan.create(&lsm).expect("made");
     ImagePlan::hybrid(flash, PROFILE, 1).create(&both).expect("made");
     let hybrid = format!("hybrid={}", asked.policy);
