@@ -163,7 +163,10 @@ fn main() {
             side.go_on(slice.min(left));
         }
     }
-    println!("{:<14} {:>9} {:>5} {:>9} {:>9} {:>9} {:>11}", "store", "ops/s", "us", "p50", "p99", "p99.9", "longest");
+    println!(
+        "{:<14} {:>9} {:>5} {:>9} {:>9} {:>9} {:>11}",
+        "store", "ops/s", "us", "p50", "p99", "p99.9", "longest"
+    );
     sides.iter_mut().for_each(Side::tell);
     if asked.is_full {
         let [lsm, hybrid] = &sides;

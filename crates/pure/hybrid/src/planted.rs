@@ -17,6 +17,8 @@ pub enum Fault {
     EmptiedEarly,
     /// A scan whose view the device has ended does not begin again.
     ViewOver,
+    /// A scan that falls takes the lesser of two keys first, as one that rises.
+    FallsAsItRises,
     /// What is too long for the device's tree is refused to the user.
     TooLong,
     /// A write that the full tree of the device refuses is told as carried out.

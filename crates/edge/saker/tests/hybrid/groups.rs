@@ -12,7 +12,8 @@ fn in_memory(policy: &str) -> String {
 
 /// The pairs of batch `n`: five keys, which come again, with one number.
 fn batch_of(n: u64) -> (WriteBatch, [Vec<u8>; 5]) {
-    let (mut batch, keys) = (WriteBatch::new(), [0, 1, 2, 3, 4].map(|at| format!("{at}of{}", n % 60).into_bytes()));
+    let (mut batch, keys) =
+        (WriteBatch::new(), [0, 1, 2, 3, 4].map(|at| format!("{at}of{}", n % 60).into_bytes()));
     batch.set_atomic(true);
     for key in &keys {
         batch.put(key, &[&n.to_le_bytes()[..], &vec![n as u8; 300]].concat());
@@ -49,7 +50,8 @@ fn are_whole(all: &Model, flushed: Option<u64>, written: u64) {
         let found = keys.map(|key| all.get(&key).map(|value| number(value)));
         assert!(found.iter().all(|n| *n == found[0]), "batches of place {place} are torn: {found:?}");
         let least = flushed.and_then(|last| (0..=last).rev().find(|n| n % 60 == place));
-        let is_new = found[0].is_none_or(|n| n <= written) && least.is_none_or(|least| found[0] >= Some(least));
+        let is_new =
+            found[0].is_none_or(|n| n <= written) && least.is_none_or(|least| found[0] >= Some(least));
         assert!(is_new, "place {place} has {:?}, not {least:?} or later", found[0]);
     }
 }
@@ -89,7 +91,10 @@ fn a_cut_leaves_each_batch_whole() {
             }
         }
         println!("{policy}: {cuts} cuts, {redirected} writes redirected, {moved} copies went back");
-        assert!(cuts > 10 && redirected > 30 && (policy == "lazy" || moved > 0), "{policy}: {cuts}, {redirected}, {moved}");
+        assert!(
+            cuts > 10 && redirected > 30 && (policy == "lazy" || moved > 0),
+            "{policy}: {cuts}, {redirected}, {moved}"
+        );
         std::fs::remove_file(&path).expect("removed");
     }
 }
@@ -194,7 +199,8 @@ fn scans_go_either_way() {
         }
         if n % 50 == 0 {
             let (low, high) = ([(n % 100) as u8], [100 + (n % 150) as u8, 2]);
-            let inside: Model = model.range(low.to_vec()..high.to_vec()).map(|(k, v)| (k.clone(), v.clone())).collect();
+            let inside: Model =
+                model.range(low.to_vec()..high.to_vec()).map(|(k, v)| (k.clone(), v.clone())).collect();
             assert_eq!(fallen(&mut kv, &low, &high), inside, "{n}");
             assert_eq!(fallen(&mut kv, b"", b""), model, "{n}");
         }

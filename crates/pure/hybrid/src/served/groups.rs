@@ -11,8 +11,8 @@ use saker_host::host_kv::{Answer, Batch, Op, Outcome, Ticket, Work};
 use saker_host::{Driver, WriteBatch};
 use saker_link::{gather, prp_pieces, scatter};
 use saker_nvme::group::results::ResultsWriter;
-use saker_nvme::group::{Asked, Form, GroupCommand, GroupId, GroupMode, Malformed, Reason};
 use saker_nvme::group::{Ask, Op as GroupOp, parse};
+use saker_nvme::group::{Asked, Form, GroupCommand, GroupId, GroupMode, Malformed, Reason};
 use saker_nvme::{Key, PointerRule, Sqe, Status};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -181,11 +181,13 @@ impl<T: Driver> Served<T> {
                 _ => found.next().unwrap_or(Err(KvError::Transfer)),
             })
             .collect();
-        let writes = entries.iter().zip(&outcomes).filter(|(entry, told)| entry.ask.is_write() && told.is_ok());
+        let writes =
+            entries.iter().zip(&outcomes).filter(|(entry, told)| entry.ask.is_write() && told.is_ok());
         if let Some(op) = given.batch(writes.map(|(entry, _)| entry)) {
             self.write(op)?;
         }
-        let room = if matches!(given.results, Results::Nowhere) { RESULTS_BYTES_MAX } else { given.results.room() };
+        let room =
+            if matches!(given.results, Results::Nowhere) { RESULTS_BYTES_MAX } else { given.results.room() };
         let mut writer = ResultsWriter::new(outcomes.len() as u32, room as usize);
         outcomes.into_iter().for_each(|outcome| told_one(&mut writer, outcome));
         let failed = writer.failed();
@@ -255,7 +257,9 @@ impl<T: Driver> Served<T> {
         while asked.peek().is_some() {
             let some: Vec<A> = asked.by_ref().take(ASKED_AT_ONCE).collect();
             let begun: Vec<_> = some.into_iter().map(|one| submit(self, one)).collect();
-            self.flights.awaited.extend(begun.iter().filter_map(|one| one.as_ref().err().map(|t| (*t, None))));
+            self.flights
+                .awaited
+                .extend(begun.iter().filter_map(|one| one.as_ref().err().map(|t| (*t, None))));
             while self.flights.awaited.values().any(Option::is_none) {
                 self.go_on();
             }

@@ -64,7 +64,9 @@ pub(super) struct Ranges {
 
 impl Wanted {
     fn contains(&self, key: &[u8]) -> bool {
-        key >= self.first() && key.starts_with(&self.prefix) && (self.to.is_empty() || key < self.to.as_slice())
+        key >= self.first()
+            && key.starts_with(&self.prefix)
+            && (self.to.is_empty() || key < self.to.as_slice())
     }
 
     /// The least key that it may have.

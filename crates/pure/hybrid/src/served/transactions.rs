@@ -90,7 +90,8 @@ impl<T: Driver> Served<T> {
         if !wants_results {
             return Ok(0);
         }
-        let told: Vec<_> = entries.iter().zip(&found).map(|(entry, found)| told(entry, found, life)).collect();
+        let told: Vec<_> =
+            entries.iter().zip(&found).map(|(entry, found)| told(entry, found, life)).collect();
         let room = given.results.room() as usize;
         let results = write_transaction_results(given.mode, &told, room).unwrap_or_default();
         self.tell_results(given.results, results, true).map(|bytes| u64::from(bytes) << 32)

@@ -134,7 +134,9 @@ impl Scanning {
                 (None, None) => return Ok(true),
                 (Some(_), None) => std::cmp::Ordering::Less,
                 (None, Some(_)) => std::cmp::Ordering::Greater,
-                (Some(main), Some(device)) if self.asked.backwards => device.cmp(main),
+                (Some(main), Some(device)) if self.asked.backwards && !planted::is(Fault::FallsAsItRises) => {
+                    device.cmp(main)
+                }
                 (Some(main), Some(device)) => main.cmp(device),
             };
             let main = if order.is_le() { self.main.records.pop_front() } else { None };

@@ -95,7 +95,10 @@ pub fn counter_kind(name: &str) -> CounterKind {
         "metadata_bytes",
         "metadata_bytes_per_key",
     ];
-    let is_now = NOW.contains(&name) || name.starts_with("longest_") || name.starts_with("num_") || name.starts_with("estimate_");
+    let is_now = NOW.contains(&name)
+        || name.starts_with("longest_")
+        || name.starts_with("num_")
+        || name.starts_with("estimate_");
     let is_size = ["_tables", "memtable_bytes", "description_bytes", "level_bytes"];
     if is_now || is_size.iter().any(|end| name.ends_with(end)) {
         CounterKind::Gauge

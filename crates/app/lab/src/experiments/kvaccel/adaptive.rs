@@ -156,9 +156,8 @@ fn point(cell: &Cell, cells: &[Cell]) -> Point {
 
 fn told(cells: &[Cell]) -> String {
     let each = |cell: &Cell| {
-        let counted = |name: &str| {
-            cell.result.counters.iter().find(|(known, _)| *known == name).map_or(0, |(_, n)| *n)
-        };
+        let counted =
+            |name: &str| cell.result.counters.iter().find(|(known, _)| *known == name).map_or(0, |(_, n)| *n);
         format!(
             "{} {}: puts {:.0} us, gets {:.0} us, {} redirected, {} went back",
             cell.workload,

@@ -85,7 +85,11 @@ impl Scale {
                 poor(KVACCEL),
                 poor(KVACCEL) == 0.0 || poor(KVACCEL) * 10.0 <= poor(ROCKS),
             ),
-            Part::new(format!("{at}: longest put, KVAccel over RocksDB without slowdown"), ratio, ratio < 1.0),
+            Part::new(
+                format!("{at}: longest put, KVAccel over RocksDB without slowdown"),
+                ratio,
+                ratio < 1.0,
+            ),
             Part::within(format!("{at}: writes of KVAccel that were delayed"), delayed, 0.0, 0.0),
         ]
     }

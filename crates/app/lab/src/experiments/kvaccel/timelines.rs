@@ -27,7 +27,12 @@ pub(super) struct Line {
 }
 
 impl Line {
-    pub(super) fn run(setup: &Setup<'_>, operations: u64, system: System, threads: u32) -> Result<Self, LabError> {
+    pub(super) fn run(
+        setup: &Setup<'_>,
+        operations: u64,
+        system: System,
+        threads: u32,
+    ) -> Result<Self, LabError> {
         setup.cx.note(format!("{} with {threads} threads", system.name()));
         let job = writes(setup.cx, operations, setup.plan.value_bytes);
         let ran = system.run(setup, threads, &[job])?;

@@ -233,7 +233,8 @@ fn engines_without_an_order_refuse_scans_and_snapshots() {
         if rig.store.takes_scans() {
             continue;
         }
-        for op in [Op::Scan { from: Vec::new(), backwards: false, entries: 1, snapshot: None }, Op::Snapshot] {
+        for op in [Op::Scan { from: Vec::new(), backwards: false, entries: 1, snapshot: None }, Op::Snapshot]
+        {
             let ended = rig.run(op, &mut nobody);
             assert!(matches!(ended, Err(KvError::Unsupported(_))), "{subject:?}: {ended:?}");
         }

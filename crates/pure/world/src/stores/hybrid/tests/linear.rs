@@ -78,8 +78,8 @@ impl Run {
             75..80 => (Op::Exists(name), Call::Exists(at)),
             80..90 => self.batch(),
             _ => {
-                let (from, entries, snapshot) = (Vec::new(), KEYS as u32 + 1, None);
-                (Op::Scan { from, entries, snapshot }, Call::Scan)
+                let (from, backwards) = (Vec::new(), self.rng.below(2) == 0);
+                (Op::Scan { from, backwards, entries: KEYS as u32 + 1, snapshot: None }, Call::Scan)
             }
         }
     }
