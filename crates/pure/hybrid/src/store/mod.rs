@@ -222,6 +222,7 @@ impl Hybrid {
                 Some(Flight::Flush(_)) => self.begin_flush(id, w),
                 Some(Flight::Scan(scanning)) => self.go_on_scanning(id, scanning, w),
                 Some(Flight::Snapshot { main }) => self.open_snapshot(id, main, w),
+                Some(Flight::View(of)) => self.go_on_with_view(id, of, w),
                 Some(other) => _ = self.flights.insert(id, other),
                 None => {}
             }

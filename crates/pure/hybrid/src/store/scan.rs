@@ -180,7 +180,10 @@ impl Hybrid {
     }
 
     /// A scan begins, or begins again.
-    fn scan_from(&mut self, id: u64, asked: Asked, is_again: bool, w: &mut Work<'_>) {
+    pub(crate) fn scan_from(&mut self, id: u64, asked: Asked, is_again: bool, w: &mut Work<'_>) {
+        if asked.snapshot.is_none() && self.puts_off_view(id, Some((&asked, is_again))) {
+            return;
+        }
         let (view, has_part) = match asked.snapshot {
             Some(number) => match self.views.share(number) {
                 Some(view) => (view, view.device.is_some()),

@@ -8,7 +8,6 @@ use saker_host::WriteBatch;
 use saker_host::host_kv::{Answer, Batch, Op, Outcome, Ticket};
 use saker_hybrid::planted::{Fault, plant};
 use saker_hybrid::{Detector, Objective, Options, Rollback};
-use saker_nvme::group::pairs_of;
 use saker_sim::{Duration, Rng, Seed};
 use saker_testing::tier;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,8 +48,8 @@ enum Expected {
         way: Way,
         pairs: Pairs,
         unknown: BTreeSet<Vec<u8>>,
-        /// Of now: scans that had begun again by then, and keys written since. If this one does, it is of a later moment.
-        later: Option<(u64, BTreeSet<Vec<u8>>)>,
+        /// Of now: keys written since. It may wait before it begins, or begin again, and is of a later moment then.
+        later: Option<BTreeSet<Vec<u8>>>,
     },
 }
 
@@ -155,22 +154,18 @@ impl History {
             Some((number, pairs, unknown)) => (Some(*number), pairs.clone(), unknown.clone()),
             None => (None, self.model.clone(), self.busy.clone()),
         };
-        let later = snapshot.is_none().then(|| (self.scans_again(), BTreeSet::new()));
+        let later = snapshot.is_none().then(BTreeSet::new);
         let way = Way { from: from.clone(), backwards: self.rng.below(3) == 0, entries: entries as usize };
         let backwards = way.backwards;
         let expected = Expected::Shown { way, pairs, unknown, later };
         (Op::Scan { from, backwards, entries, snapshot }, expected, Vec::new())
     }
 
-    fn scans_again(&self) -> u64 {
-        self.rig.counter("device_scans_again")
-    }
-
-    /// Keys are being written while scans are on their way.
+    /// Keys are being written while scans and snapshots are on their way.
     fn note_later(&mut self, expected: &Expected) {
         let Expected::Written(written) = expected else { return };
         for flight in self.flights.values_mut() {
-            if let Expected::Shown { later: Some((_, keys)), .. } = flight {
+            if let Expected::Shown { later: Some(keys), .. } | Expected::Snapshot(_, keys) = flight {
                 keys.extend(written.iter().map(|(key, _)| key.clone()));
             }
         }
@@ -212,9 +207,7 @@ impl History {
             // The device ends a view when much has been written meanwhile.
             (Ok(Answer::NoSnapshot), Expected::Shown { later, .. }) => later.is_none(),
             (Ok(Answer::Pairs(payload)), Expected::Shown { way, pairs, mut unknown, later }) => {
-                if let Some((_, keys)) = later.filter(|(before, _)| *before < self.scans_again()) {
-                    unknown.extend(keys);
-                }
+                unknown.extend(later.into_iter().flatten());
                 return shows(payload, &way, &pairs, &unknown);
             }
             _ => false,

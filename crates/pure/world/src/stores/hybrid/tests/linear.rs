@@ -226,7 +226,13 @@ fn operations_that_meet_happen_at_one_moment() {
 #[test]
 fn what_is_planted_is_not_linearizable() {
     let usual = terms(Detector::Exact, Rollback::Eager);
-    for fault in [Fault::LostTombstone, Fault::StaleCopy, Fault::DroppedEarly] {
+    let told = terms(Detector::Published, Rollback::Eager);
+    for (fault, usual) in [
+        (Fault::LostTombstone, usual),
+        (Fault::StaleCopy, usual),
+        (Fault::DroppedEarly, usual),
+        (Fault::ViewAmidWrites, told),
+    ] {
         let found = (1..=40).find_map(|seed| {
             let _planted = Planted::new(fault);
             history(&usual, seed, 12).err().map(|_| seed)
