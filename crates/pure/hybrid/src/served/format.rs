@@ -5,8 +5,8 @@
 //! finds. Then the device's tree is emptied, and the main tree last, with the mark. An opening that finds the mark goes on from there
 //! ([`finish_format`]).
 
-use super::groups::Kept;
 use super::io::status_of;
+use super::results::Kept;
 use super::{Made, Served};
 use crate::OpenError;
 use crate::record::{BEING_FORMATTED, EPOCH_KEY};

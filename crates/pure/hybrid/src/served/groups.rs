@@ -6,65 +6,24 @@
 
 use super::Served;
 use super::io::{Flight, Pieces, Then, status_of};
+use super::results::{RESULTS_BYTES_MAX, Results, told_one};
+use crate::record::is_key;
 use saker_engine::KvError;
 use saker_host::host_kv::{Answer, Batch, Op, Outcome, Ticket, Work};
 use saker_host::{Driver, WriteBatch};
-use saker_link::{gather, prp_pieces, scatter};
+use saker_link::{gather, prp_pieces};
 use saker_nvme::group::results::ResultsWriter;
 use saker_nvme::group::{Ask, Op as GroupOp, parse};
-use saker_nvme::group::{Asked, Form, GroupCommand, GroupId, GroupMode, Malformed, Reason};
+use saker_nvme::group::{Asked, Form, GroupCommand, GroupMode, Malformed, Reason};
 use saker_nvme::{Key, PointerRule, Sqe, Status};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Bytes of results that are kept, at most.
-const RESULTS_BYTES_MAX: u32 = 4 << 20;
-/// Groups whose results are kept.
-const KEPT_MAX: usize = 256;
 /// Operations of one group that are on their way at once.
 const ASKED_AT_ONCE: usize = 256;
 
 /// What a host is refused with, and DW0 beside it.
 pub(super) type Refused = (Status, u32);
-
-/// Where results go.
-#[derive(Debug)]
-pub(super) enum Results {
-    Nowhere,
-    /// To be fetched under that name.
-    Kept(GroupId),
-    /// Over the payload.
-    Over(Pieces),
-}
-
-impl Results {
-    /// Bytes that they may have.
-    pub fn room(&self) -> u32 {
-        match self {
-            Self::Nowhere => 0,
-            Self::Kept(_) => RESULTS_BYTES_MAX,
-            Self::Over(pieces) => pieces.iter().map(|(_, bytes)| bytes).sum(),
-        }
-    }
-}
-
-/// Results that wait to be fetched, the oldest first.
-#[derive(Debug, Default)]
-pub(super) struct Kept(VecDeque<(GroupId, Vec<u8>)>);
-
-impl Kept {
-    fn keep(&mut self, id: GroupId, results: Vec<u8>) {
-        self.forget(&id);
-        self.0.push_back((id, results));
-        if self.0.len() > KEPT_MAX {
-            self.0.pop_front();
-        }
-    }
-
-    fn forget(&mut self, id: &GroupId) {
-        self.0.retain(|(kept, _)| kept != id);
-    }
-}
 
 /// A group as it came.
 pub(super) struct Given {
@@ -93,7 +52,7 @@ impl Given {
 
     /// The keys are the namespace's.
     pub fn check_keys(&self, entries: &[Asked]) -> Result<(), Refused> {
-        let is_taken = |entry: &&Asked| !super::io::is_key(self.bytes(&entry.key));
+        let is_taken = |entry: &&Asked| !is_key(self.bytes(&entry.key));
         match entries.iter().find(is_taken) {
             Some(entry) => Err(malformed(Malformed { at: entry.key.start - 4, reason: Reason::KeySize })),
             None => Ok(()),
@@ -202,42 +161,6 @@ impl<T: Driver> Served<T> {
         ended.map(drop).map_err(|why| (status_of(why), 0))
     }
 
-    /// Results go where the host wants them: how many bytes of them there are.
-    pub(super) fn tell_results(
-        &mut self,
-        to: Results,
-        results: Vec<u8>,
-        says_more: bool,
-    ) -> Result<u32, Refused> {
-        let bytes = results.len() as u32;
-        match to {
-            Results::Nowhere => Ok(0),
-            Results::Kept(_) if !says_more => Ok(0),
-            Results::Kept(id) => {
-                self.kept.keep(id, results);
-                Ok(bytes)
-            }
-            Results::Over(pieces) => match scatter(&pieces, self.front.space(), &results) {
-                Ok(()) => Ok(bytes),
-                Err(status) => Err((status, 0)),
-            },
-        }
-    }
-
-    /// Group Results: they are forgotten once all of them fit.
-    fn fetched(&mut self, id: &GroupId, sqe: &Sqe, buffer_bytes: u32) -> Result<u64, Status> {
-        let pieces = prp_pieces(sqe, buffer_bytes, self.front.space())?;
-        let found = self.kept.0.iter().find(|(kept, _)| kept == id);
-        let (_, results) = found.ok_or(Status::KEY_DOES_NOT_EXIST)?;
-        let bytes = results.len();
-        let fits = bytes.min(buffer_bytes as usize);
-        scatter(&pieces, self.front.space(), results.get(..fits).unwrap_or_default())?;
-        if fits == bytes {
-            self.kept.forget(id);
-        }
-        Ok(bytes as u64)
-    }
-
     /// The outcomes of operations, in their order. Nothing else is begun meanwhile.
     pub(super) fn ask_all(&mut self, ops: impl Iterator<Item = Op>) -> Vec<Outcome> {
         self.await_each(ops, |served, op| served.store.submit(op, Work::Free))
@@ -291,18 +214,6 @@ fn plain_entries(given: &Given) -> Result<Vec<Asked>, Refused> {
         }
     }
     Ok(entries)
-}
-
-fn told_one(writer: &mut ResultsWriter, outcome: Outcome) {
-    match outcome {
-        Ok(Answer::Value(value)) => {
-            if writer.begin_value(value.len() as u32) {
-                writer.value(&value);
-            }
-        }
-        Ok(_) => writer.push(Status::SUCCESS),
-        Err(why) => writer.push(status_of(why)),
-    }
 }
 
 /// The first so many bytes of a buffer.

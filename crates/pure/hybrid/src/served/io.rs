@@ -2,7 +2,6 @@
 //! I/O commands become operations of the store, and their outcomes completions.
 
 use super::Served;
-use crate::record::EPOCH_KEY;
 use saker_engine::KvError;
 use saker_host::Driver;
 use saker_host::host_kv::{Answer, Op, Outcome, Ticket, Work};
@@ -36,7 +35,7 @@ pub(super) enum Then {
     /// Keys go to the host.
     Keys { pieces: Pieces, bytes: u32 },
     /// A view for an iterator.
-    Opened(super::ranges::Wanted),
+    Opened(super::wanted::Wanted),
     /// Pairs of an iterator.
     Pairs(super::ranges::Asked),
     /// Nobody waits.
@@ -94,11 +93,6 @@ pub(super) fn status_of(error: KvError) -> Status {
         KvError::Transfer => Status::DATA_TRANSFER_ERROR,
         KvError::Unsupported(_) => Status::INVALID_OPCODE,
     }
-}
-
-/// Whether a host's pair may have that key.
-pub(super) fn is_key(key: &[u8]) -> bool {
-    Key::new(key).is_ok_and(|key| *key.padded() != EPOCH_KEY)
 }
 
 impl<T: Driver> Served<T> {

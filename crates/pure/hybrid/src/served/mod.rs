@@ -10,14 +10,16 @@ mod format;
 mod groups;
 mod io;
 mod ranges;
+mod results;
 mod transactions;
+mod wanted;
 
 pub use format::finish_format;
 
 use crate::store::Hybrid;
-use groups::Kept;
 use io::Flights;
 use ranges::Ranges;
+use results::Kept;
 use saker_engine::write_gate::WriteControl;
 use saker_engine::{EngineConfig, EngineKind};
 use saker_host::front::{Asked, Front};

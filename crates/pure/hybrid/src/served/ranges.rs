@@ -3,14 +3,14 @@
 
 use super::Served;
 use super::io::{Flight, Pieces, Then, status_of};
-use crate::store::scan::{before, behind};
+use super::wanted::{Place, Wanted};
 use saker_engine::KvError;
 use saker_host::Driver;
 use saker_host::host_kv::{Answer, Op, Outcome};
 use saker_link::{gather, prp_pieces, scatter};
 use saker_nvme::group::{COUNT_BYTES, Op as GroupOp, PairList, entry_bytes, pairs_of};
 use saker_nvme::vendor_specific::{IteratorCommand, IteratorRange, NextAnswer};
-use saker_nvme::{Key, Sqe, Status};
+use saker_nvme::{Sqe, Status};
 use std::collections::BTreeMap;
 use zerocopy::FromBytes;
 
@@ -18,15 +18,6 @@ use zerocopy::FromBytes;
 const PER_QUEUE_MAX: usize = 16;
 /// Pairs that the store is asked for at once unless the host says how many.
 const PAIRS: u32 = 64;
-
-/// The range that a host wants to go through.
-#[derive(Clone, Debug)]
-pub(super) struct Wanted {
-    from: Vec<u8>,
-    to: Vec<u8>,
-    prefix: Vec<u8>,
-    keys_only: bool,
-}
 
 /// What was asked of the store for a Next.
 #[derive(Debug)]
@@ -36,15 +27,6 @@ pub(super) struct Asked {
     entries: u32,
     room: u32,
     pieces: Pieces,
-}
-
-/// Where an iterator stands: between two pairs.
-#[derive(Clone, Debug)]
-enum Place {
-    /// Before the range.
-    Begin,
-    Before(Vec<u8>),
-    Behind(Vec<u8>),
 }
 
 #[derive(Debug)]
@@ -60,51 +42,6 @@ struct Range {
 pub(super) struct Ranges {
     open: BTreeMap<u32, Range>,
     last: u32,
-}
-
-impl Wanted {
-    fn contains(&self, key: &[u8]) -> bool {
-        key >= self.first()
-            && key.starts_with(&self.prefix)
-            && (self.to.is_empty() || key < self.to.as_slice())
-    }
-
-    /// The least key that it may have.
-    fn first(&self) -> &[u8] {
-        self.from.as_slice().max(&self.prefix)
-    }
-
-    /// The greatest key that it may have; `None`: there is none.
-    fn last(&self) -> Option<Vec<u8>> {
-        let behind_prefix = self.prefix.iter().rposition(|byte| *byte < u8::MAX).map(|most| {
-            let mut behind = self.prefix[..=most].to_vec();
-            behind[most] += 1;
-            behind
-        });
-        let to = Some(self.to.clone()).filter(|to| !to.is_empty());
-        match [to, behind_prefix].into_iter().flatten().min() {
-            Some(end) => before(&end),
-            None => Some(vec![u8::MAX; Key::MAX_LEN]),
-        }
-    }
-
-    /// The key from which on a place's pairs come; `None`: there are none.
-    fn next(&self, place: &Place, backwards: bool) -> Option<Vec<u8>> {
-        if !backwards {
-            let from = match place {
-                Place::Begin => Some(Vec::new()),
-                Place::Before(key) => Some(key.clone()),
-                Place::Behind(key) => behind(key),
-            };
-            return from.map(|from| from.max(self.first().to_vec()));
-        }
-        let from = match place {
-            Place::Begin => None,
-            Place::Before(key) => before(key),
-            Place::Behind(key) => Some(key.clone()),
-        }?;
-        self.last().map(|last| from.min(last))
-    }
 }
 
 impl<T: Driver> Served<T> {

@@ -6,8 +6,9 @@
 //! with small numbers again, so a version tells the opening and the Format, too.
 
 use super::Served;
-use super::groups::{Given, Refused, Results, malformed};
+use super::groups::{Given, Refused, malformed};
 use super::io::status_of;
+use super::results::Results;
 use crate::record::Stamp;
 use crate::store::scan::behind;
 use saker_engine::transaction::{Ask, Found, Part, State, Write};

@@ -156,15 +156,7 @@ impl Hybrid {
         self.ended_or_ticket(id)
     }
 
-    /// Reads the newest record of a key, its stamp in front of the value; otherwise as [`submit`](Self::submit).
-    pub(crate) fn submit_record(&mut self, key: Key, mut work: Work<'_>) -> Result<Outcome, Ticket> {
-        self.look_if_due();
-        let id = self.take_number();
-        self.begin_read(id, key.as_bytes().to_vec(), Wants::Record, &mut work);
-        self.ended_or_ticket(id)
-    }
-
-    fn ended_or_ticket(&mut self, id: u64) -> Result<Outcome, Ticket> {
+    pub(crate) fn ended_or_ticket(&mut self, id: u64) -> Result<Outcome, Ticket> {
         let at = self.ended.iter().position(|(ticket, _)| ticket.0 == id);
         match at.and_then(|at| self.ended.remove(at)) {
             Some((_, outcome)) => Ok(outcome),

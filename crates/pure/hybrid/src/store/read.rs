@@ -8,7 +8,7 @@ use crate::store::flight::Flight;
 use crate::store::stats::mean;
 use crate::store::{Hybrid, charge, failure};
 use saker_engine::KvError;
-use saker_host::host_kv::{Answer, Op, Outcome, Work};
+use saker_host::host_kv::{Answer, Op, Outcome, Ticket, Work};
 use saker_nvme::Key;
 use saker_sim::{Instant, Unit};
 
@@ -32,6 +32,14 @@ pub(crate) struct Reading {
 }
 
 impl Hybrid {
+    /// Reads the newest record of a key, its stamp in front of the value; otherwise as [`submit`](Self::submit).
+    pub(crate) fn submit_record(&mut self, key: Key, mut work: Work<'_>) -> Result<Outcome, Ticket> {
+        self.look_if_due();
+        let id = self.take_number();
+        self.begin_read(id, key.as_bytes().to_vec(), Wants::Record, &mut work);
+        self.ended_or_ticket(id)
+    }
+
     pub(crate) fn begin_read(&mut self, id: u64, key: Vec<u8>, wants: Wants, w: &mut Work<'_>) {
         let Some(key) = Key::new(&key).ok().filter(|key| *key.padded() != EPOCH_KEY) else {
             return self.end(id, Err(KvError::KeySize));
