@@ -3,10 +3,9 @@
 
 use saker::{HostError, ImagePlan, KeyRange, Kv, ScanOptions, WriteBatch};
 use saker_sim::{Rng, Seed};
-use saker_tcp::Server;
 use std::collections::BTreeMap;
 
-use crate::loopback::support::{config, serve, url};
+use crate::loopback::support::{serve, url};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -100,63 +99,4 @@ fn both_namespaces_of_a_target_are_one_store() {
             assert_eq!(all_of(&mut kv), model, "what the network wrote is on the image");
         }
     }
-}
-
-/// The target is restarted while copies are in its tree. The store goes on, or says that it cannot; then it opens again. Either way what was
-/// flushed is there, and what was written later is as it was or as it became.
-#[test]
-fn a_target_that_comes_back_has_what_was_flushed() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let path = dir.path().join("disk.img");
-    ImagePlan::hybrid(24 << 20, "tiny", 1).create(&path).expect("made");
-    let mut config = config(&format!("file:{}", path.display()));
-    let mut server = Server::start(config.clone()).expect("starts");
-    config.listen = server.addresses().to_vec();
-    let options = "hybrid=lazy&depth=16&write_buffer_size=8KiB&level0_file_num_compaction_trigger=1&level0_stop_writes_trigger=1&slowdown=off";
-    let mut kv = Kv::open(&url(&server, options)).expect("opens");
-    let (mut model, mut rng, mut redirected) = (Model::new(), Seed(4).rng(), 0);
-    for life in 0..3 {
-        let put = |kv: &mut Kv, n: u64| {
-            let (key, value) = (format!("key{}", n % 90).into_bytes(), vec![n as u8; 900]);
-            (key.clone(), value.clone(), kv.put(&key, &value))
-        };
-        for _ in 0..400 {
-            let (key, value, told) = put(&mut kv, rng.below(10_000));
-            told.expect("room");
-            model.insert(key, value);
-        }
-        kv.flush().expect("flushes");
-        let counters = kv.counters().expect("told").expect("it has counters");
-        redirected += counters.iter().find(|c| c.name == "redirected_writes").map_or(0, |c| c.value);
-        server.stop().expect("stopped");
-        server = Server::start(config.clone()).expect("starts again");
-        let (key, value, told) = put(&mut kv, rng.below(10_000));
-        let unknown = told.is_err().then(|| (key.clone(), value.clone()));
-        if told.is_ok() {
-            model.insert(key, value);
-        }
-        let goes_on = told.is_ok() && kv.flush().is_ok();
-        println!("life {life}: the store {}", if goes_on { "goes on" } else { "has to be opened again" });
-        if !goes_on {
-            drop(kv);
-            kv = Kv::open(&url(&server, options)).expect("opens again");
-        }
-        let mut all = all_of(&mut kv);
-        if let Some((key, value)) = unknown {
-            let found = all.get(&key).cloned();
-            assert!(found.as_ref() == Some(&value) || found.as_ref() == model.get(&key), "life {life}");
-            found.map(|found| model.insert(key.clone(), found));
-        }
-        if !goes_on {
-            // Without a Flush the last write may be lost.
-            all.retain(|key, _| model.contains_key(key));
-        }
-        assert_eq!(all.len(), model.len(), "life {life}");
-        let wrong = all.iter().filter(|(key, value)| model.get(*key) != Some(*value)).count();
-        assert!(wrong <= usize::from(!goes_on), "life {life}: {wrong} pairs are old");
-        model = all;
-    }
-    assert!(redirected > 0, "nothing went to the target's tree");
-    kv.close().expect("closes");
-    server.stop().expect("stopped");
 }
