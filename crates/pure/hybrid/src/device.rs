@@ -4,7 +4,7 @@
 use saker_host::connect::AdminTicket;
 use saker_host::{Connection, HostError, KvQueue, QueueStats, SubmitError};
 use saker_nvme::admin::{FormatNvm, build};
-use saker_nvme::group::{Form, Op};
+use saker_nvme::group::{Form, GroupMode, Op};
 use saker_nvme::kv::StoreOptions;
 use saker_nvme::vendor_specific::IteratorRange;
 use saker_nvme::{Key, Status};
@@ -85,9 +85,10 @@ impl DeviceLsm {
         self.sent(owner, sent)
     }
 
-    /// Stores of one payload, all or none of which are there after a cut.
+    /// Stores of one payload, all or none of which are carried out, and are there after a cut.
     pub(crate) fn store_all(&mut self, owner: u64, payload: &[u8]) -> Result<(), QueueFull> {
-        let sent = self.queue.group(Form::All(Op::Store), None, payload);
+        let mode = GroupMode { is_transaction: true, has_versions: false };
+        let sent = self.queue.group_in_mode(Form::All(Op::Store), mode, None, payload);
         self.sent(owner, sent)
     }
 
@@ -108,15 +109,16 @@ impl DeviceLsm {
         self.sent(owner, sent)
     }
 
-    /// Records from a key on: up to so many bytes of them, and so many (0: as many as fit).
+    /// Records from a key on, or backwards from it: up to so many bytes of them, and so many (0: as many as fit).
     pub(crate) fn read_iterator(
         &mut self,
         owner: u64,
         iterator: u32,
         limits: (u32, u32),
+        backwards: bool,
         from: Key,
     ) -> Result<(), QueueFull> {
-        let sent = self.queue.iterator_next(iterator, limits, false, Some(from));
+        let sent = self.queue.iterator_next(iterator, limits, backwards, Some(from));
         self.sent(owner, sent)
     }
 

@@ -19,6 +19,10 @@ pub enum Fault {
     EmptiedEarly,
     /// A scan whose view the device has ended does not begin again.
     ViewOver,
+    /// A view begins while writes are on their way to the device: it may see one that no read sees yet.
+    ViewAmidWrites,
+    /// A scan that falls takes the lesser of two keys first, as one that rises.
+    FallsAsItRises,
     /// What is too long for the device's tree is refused to the user.
     TooLong,
     /// A write that the full tree of the device refuses is told as carried out.

@@ -24,6 +24,11 @@ pub const EPOCHS_MAX: u64 = (1 << (63 - EPOCH_SHIFT)) - 1;
 /// The key under which the main tree has the number of the last opening. It is no key of users.
 pub const EPOCH_KEY: [u8; Key::MAX_LEN] = *b"\0saker.hybrid.\0\0";
 
+/// Whether a host's pair may have that key.
+pub(crate) fn is_key(key: &[u8]) -> bool {
+    Key::new(key).is_ok_and(|key| *key.padded() != EPOCH_KEY)
+}
+
 /// What is there instead of a number while both trees are being emptied: more than any opening has.
 pub(crate) const BEING_FORMATTED: u64 = u64::MAX;
 

@@ -111,7 +111,7 @@ impl Hybrid {
         let (mut from, mut bytes) = (Some(vec![0]), self.options.buffer_bytes);
         while let Some(Ok(key)) = from.as_deref().map(Key::new) {
             let read =
-                self.await_device(|device| device.read_iterator(0, iterator, (bytes, 0), key), wait)?;
+                self.await_device(|device| device.read_iterator(0, iterator, (bytes, 0), false, key), wait)?;
             let answer = NextAnswer(read.result.1);
             if answer.bytes_needed() > bytes {
                 bytes = answer.bytes_needed();

@@ -38,7 +38,7 @@ macro_rules! entry {
 }
 
 /// All of them, in the order in which they are listed.
-pub static ALL: [Entry; 51] = [
+pub static ALL: [Entry; 53] = [
     entry!("saker-motiv", saker_motiv::run),
     entry!("saker-write-batch", saker_write::run_batch),
     entry!("saker-write-io", saker_write::run_io),
@@ -77,6 +77,8 @@ pub static ALL: [Entry; 51] = [
     entry!("kvaccel-pcie-use", kvaccel::link::usage),
     entry!("kvaccel-rollback", kvaccel::rollback::run),
     entry!("kvaccel-range", kvaccel::range::run),
+    entry!("kvaccel-sweep", kvaccel::sweep::run),
+    entry!("kvaccel-adaptive", kvaccel::adaptive::run),
     entry!("plus-memory", plus::arithmetic::memory),
     entry!("plus-gc-overhead", plus::arithmetic::gc_overhead),
     entry!("plus-capacity", plus::capacity::capacity),

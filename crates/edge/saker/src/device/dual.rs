@@ -10,7 +10,7 @@ use saker_device::{EngineKind, Settings};
 use saker_engine::{EngineConfig, Packing};
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockSegments, HOST_PAGE_BYTES, HostKv, KvBlockQueue, extent_bytes};
-use saker_host::{Connection, HostError, Port, ProtocolError};
+use saker_host::{Connection, HostError, KvQueue, Port, ProtocolError};
 use saker_hybrid::{DeviceLsm, Hybrid, Made, Options, Rollback, Served};
 use saker_nvme::identify::NvmNamespace;
 use saker_profile::Profile;
@@ -76,12 +76,27 @@ pub(super) fn open(url: &DeviceUrl, rollback: Rollback) -> Result<(AnyDriver, Po
     let queue = connection.create_kv_queue(&mut driver, pairs, depth)?;
     let space = Arc::clone(&connection.port().space);
     let main = main_tree(medium, &made, is_new, (&mut connection, &mut driver))?;
-    let device = DeviceLsm::new(queue, connection, 0);
+    let batch_bytes = batch_bytes(&mut connection, &mut driver, &queue)?;
+    let device = DeviceLsm::new(queue, connection, batch_bytes);
     let options = Options { rollback, ..Options::default() };
     let store = Hybrid::open(main, device, options, || saker_host::Driver::drive(&mut driver))?;
-    let served = Served::new(store, driver, made, space);
+    // Formats count on from there.
+    let [a, b, c, d, e, f] = super::tcp::salt();
+    let life = u64::from_be_bytes([0, a, b, c, d, e, f, 1]);
+    let served = Served::new(store, driver, made, space, life);
     let port = served.port();
     Ok((AnyDriver::Dual(Box::new(Dual::new(served))), port, profile))
+}
+
+/// Bytes of the longest batch that the device's tree carries out as a whole; 0: none.
+fn batch_bytes(
+    connection: &mut Connection,
+    driver: &mut AnyDriver,
+    queue: &KvQueue,
+) -> Result<u32, HostError> {
+    let can = connection.transfer_methods(driver, queue.pair().sq_entries())?;
+    let has_both = can.methods.groups() && can.methods.transactions();
+    Ok(if has_both { can.group_bytes_max } else { 0 })
 }
 
 fn medium(

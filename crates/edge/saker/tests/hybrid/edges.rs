@@ -2,12 +2,20 @@
 //! Where such a store ends: a device that is gone, the longest value, what it does not have, what somebody else has written.
 
 use super::{BYTES, PRESSED, image};
-use saker::{BackupOptions, DeviceUrl, HostError, Kv, KvError, RestoreOptions, ScanOptions};
+use saker::{BackupOptions, DeviceUrl, HostError, Kv, KvError, RestoreOptions, TransactionId, WriteBatch};
 use saker_testing::tier;
 
-/// Puts until one fails, and what it failed with.
+/// Writes until one fails, and what it failed with. Every eighth is a batch of all or nothing.
 fn fill(kv: &mut Kv) -> Option<HostError> {
-    (0..6000_u64).find_map(|n| kv.put(format!("key{}", n % 700).as_bytes(), &[n as u8; 700]).err())
+    (0..6000_u64).find_map(|n| {
+        let (key, value) = (format!("key{}", n % 700), [n as u8; 700]);
+        if n % 8 > 0 {
+            return kv.put(key.as_bytes(), &value).err();
+        }
+        let mut batch = WriteBatch::new();
+        batch.set_atomic(true).put(key.as_bytes(), &value).put(b"other", &value);
+        kv.write(&batch).err()
+    })
 }
 
 /// Without power no call lasts for good: neither tree goes on with work that cannot end.
@@ -22,7 +30,8 @@ fn when_power_has_gone_every_call_ends() {
             failed += 1;
             assert!(!matches!(error, HostError::Timeout { .. }), "{policy}, cut {cut}: {error}");
             assert!(kv.flush().is_err() && kv.put(b"key", b"value").is_err(), "{policy}, cut {cut}");
-            let _ = (kv.get(b"key1"), kv.delete(b"key2"));
+            let _ = (kv.get(b"key1"), kv.delete(b"key2"), kv.multi_get(&[b"key1", b"key2"]));
+            assert!(kv.begin_transaction().is_err() || kv.flush().is_err(), "{policy}, cut {cut}");
         }
     }
     assert!(failed > 20, "{failed} cuts were felt");
@@ -55,8 +64,12 @@ fn what_the_store_does_not_have_is_refused_by_name() {
     let url = image(dir.path());
     let mut kv = Kv::open(&url).expect("opens");
     kv.put(b"key", b"value").expect("stored");
-    let falling = ScanOptions { backwards: true, ..ScanOptions::default() };
-    assert_eq!(kv.scan(&falling, &mut |_, _| true), Err(HostError::NoOrder));
+    let named = kv.begin_transaction().expect("begins").commit_as(TransactionId { host: [7; 16], number: 1 });
+    assert!(matches!(named, Err(HostError::NoTransactions(_))), "{named:?}");
+    let mut txn = kv.begin_transaction().expect("begins");
+    txn.put(&[b'k'; 40], b"value").expect("a key");
+    let long = txn.commit();
+    assert!(matches!(long, Err(HostError::NoTransactions(_))), "{long:?}");
     kv.close().expect("closes");
     let error = Kv::open(&format!("{url}&depth=2000")).expect_err("too deep");
     assert!(error.to_string().contains("takes 1 to 1023"), "{error}");

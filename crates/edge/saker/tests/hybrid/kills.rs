@@ -3,17 +3,28 @@
 
 use super::{PRESSED, all_of, counter, image};
 use saker::image::ImageError;
-use saker::{Error, Kv};
+use saker::{Error, Kv, WriteBatch};
 use saker_sim::Seed;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const URL: &str = "SAKER_TEST_HYBRID_URL";
+const KEYS: u64 = 300;
 
 /// What the child writes: keys come again, and each value tells its number.
 fn written(n: u64) -> (Vec<u8>, Vec<u8>) {
-    (format!("key{}", n % 300).into_bytes(), [n.to_le_bytes().to_vec(), vec![n as u8; 600]].concat())
+    (format!("key{}", n % KEYS).into_bytes(), [n.to_le_bytes().to_vec(), vec![n as u8; 600]].concat())
+}
+
+/// A batch of all or nothing, whose two values are one.
+fn twins(n: u64) -> WriteBatch {
+    let (mut batch, value) = (WriteBatch::new(), written(n).1);
+    batch.set_atomic(true);
+    for twin in ["one", "other"] {
+        batch.put(format!("{twin}{}", n % 90).as_bytes(), &value);
+    }
+    batch
 }
 
 #[test]
@@ -26,6 +37,9 @@ fn child() {
     for n in first.. {
         let (key, value) = written(n);
         kv.put_queued(&key, &value).expect("room");
+        if n % 7 == 0 {
+            kv.write(&twins(n)).expect("room");
+        }
         if n % 100 == 0 {
             kv.drain().expect("stored");
             kv.flush().expect("flushes");
@@ -54,6 +68,8 @@ fn a_killed_process_leaves_what_it_flushed() {
     let dir = tempfile::tempdir().expect("a folder");
     let url = format!("{}=lazy&{PRESSED}", image(dir.path()));
     let (mut rng, mut first, mut redirected) = (Seed(11).rng(), 0, 0);
+    // By key the last write that was flushed, of this life or an earlier one.
+    let mut last = [None; KEYS as usize];
     for life in 0..saker_testing::tier(6, 200) {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
         command.args(["hybrid::kills::child", "--exact", "--ignored", "--nocapture"]).stdin(Stdio::null());
@@ -80,15 +96,21 @@ fn a_killed_process_leaves_what_it_flushed() {
         let flushed = flushed.expect("it has flushed");
         let mut kv = patiently(&url);
         let all = all_of(&mut kv);
-        for n in flushed.saturating_sub(299)..=flushed {
+        // A life may have ended before it had written each key.
+        (first..=flushed).for_each(|n| last[(n % KEYS) as usize] = Some(n));
+        for n in last.into_iter().flatten() {
             let (key, _) = written(n);
             let found = all.get(&key).unwrap_or_else(|| panic!("life {life}: {n} of {flushed} is lost"));
             let number = u64::from_le_bytes(found[..8].try_into().expect("eight bytes"));
-            assert!(number >= n && number % 300 == n % 300, "life {life}: {number} instead of {n}");
+            assert!(number >= n && number % KEYS == n % KEYS, "life {life}: {number} instead of {n}");
             assert_eq!(*found, written(number).1, "life {life}");
         }
+        for n in 0..90 {
+            let [one, other] = ["one", "other"].map(|twin| all.get(format!("{twin}{n}").as_bytes()));
+            assert!(one == other, "life {life}: half of a batch is there");
+        }
         kv.close().expect("closes");
-        first = flushed + 1000 - (flushed + 1000) % 300;
+        first = flushed + 1000 - (flushed + 1000) % KEYS;
     }
     assert!(redirected > 0, "nothing went to the device");
 }

@@ -4,9 +4,10 @@
 //! copies go back.
 
 mod edges;
+mod groups;
 mod kills;
 
-use saker::{Error, HostError, ImagePlan, KeyRange, Kv, KvError, ScanOptions};
+use saker::{Error, HostError, ImagePlan, KeyRange, Kv, KvError, ScanOptions, WriteBatch};
 use saker_sim::{Rng, Seed};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -55,7 +56,17 @@ fn key(n: u64) -> Vec<u8> {
 /// A step of a random history, of which the model knows the outcome.
 fn step(kv: &mut Kv, model: &mut Model, rng: &mut Rng, n: u64) {
     let key = key(rng.below(400));
-    match rng.below(20) {
+    match rng.below(24) {
+        20 => write_batch(kv, model, rng, n),
+        21 => assert_eq!(fallen(kv, b"", b""), *model, "{n}"),
+        22 => transfer(kv, model, rng, n),
+        23 => {
+            let keys: Vec<Vec<u8>> = (0..5).map(|_| self::key(rng.below(400))).collect();
+            let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+            let found = kv.multi_get(&keys).expect("reads");
+            let known = keys.iter().map(|key| model.get(*key).cloned());
+            assert!(found.into_iter().eq(known), "{n}");
+        }
         0..10 => {
             let bytes = if rng.below(50) == 0 { 20_000 } else { rng.below(900) as usize };
             let value = vec![n as u8; bytes];
@@ -72,6 +83,66 @@ fn step(kv: &mut Kv, model: &mut Model, rng: &mut Rng, n: u64) {
         16 if n.is_multiple_of(5) => assert_eq!(all_of(kv), *model, "{n}"),
         _ => assert_eq!(kv.get(&key).expect("reads").as_ref(), model.get(&key), "{n}"),
     }
+}
+
+/// A batch of puts and deletes, of all or nothing with short keys.
+fn write_batch(kv: &mut Kv, model: &mut Model, rng: &mut Rng, n: u64) {
+    let (mut batch, is_atomic) = (WriteBatch::new(), rng.below(2) == 0);
+    batch.set_atomic(is_atomic);
+    for _ in 0..1 + rng.below(8) {
+        let number = rng.below(400);
+        let key = if is_atomic { format!("key{number}").into_bytes() } else { key(number) };
+        if rng.below(4) == 0 {
+            batch.delete(&key);
+            model.remove(&key);
+        } else {
+            let value = vec![n as u8; rng.below(2000) as usize];
+            batch.put(&key, &value);
+            model.insert(key, value);
+        }
+    }
+    kv.write(&batch).unwrap_or_else(|why| panic!("{n}: {why}"));
+}
+
+/// A transaction that reads two pairs and writes a third one. One in two is late: what it has read is written before it commits.
+fn transfer(kv: &mut Kv, model: &mut Model, rng: &mut Rng, n: u64) {
+    let mut names = || format!("key{}", rng.below(400)).into_bytes();
+    let (from, other, to) = (names(), names(), names());
+    let mut txn = kv.begin_transaction().expect("it has them");
+    for key in [&from, &other] {
+        assert_eq!(txn.get(key).expect("reads").as_ref(), model.get(key), "{n}");
+    }
+    let value = vec![n as u8; 100];
+    txn.put(&to, &value).expect("a good key");
+    let set = txn.suspend();
+    let is_late = rng.below(2) == 0;
+    if is_late {
+        kv.put(&other, b"late").expect("room");
+        model.insert(other.clone(), b"late".to_vec());
+    }
+    match kv.resume_transaction(set).commit() {
+        Ok(()) if !is_late => _ = model.insert(to, value),
+        Err(HostError::Conflict { key }) if is_late => assert_eq!(key, other, "{n}"),
+        told => panic!("{n}: {told:?}, late: {is_late}"),
+    }
+}
+
+/// All pairs from a key on and before another, by a scan that falls.
+fn fallen(kv: &mut Kv, from: &[u8], to: &[u8]) -> Model {
+    let mut all = Model::new();
+    let range = KeyRange { from, to, ..KeyRange::default() };
+    let options = ScanOptions { range, backwards: true, ..ScanOptions::default() };
+    let mut last: Option<Vec<u8>> = None;
+    kv.scan(&options, &mut |key, value| {
+        // Long keys have an order of their own.
+        let is_before = |last: &Vec<u8>| last.as_slice() > key || last.len() > 16 || key.len() > 16;
+        assert!(last.as_ref().is_none_or(is_before), "in order, each once");
+        last = Some(key.to_vec());
+        assert!(all.insert(key.to_vec(), value.to_vec()).is_none(), "each once");
+        true
+    })
+    .expect("scans");
+    all
 }
 
 /// A random history, which redirects and goes back.

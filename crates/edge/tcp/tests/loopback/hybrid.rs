@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A store over both namespaces of a target (option `hybrid`), in memory and on an image.
 
-use saker::{ImagePlan, KeyRange, Kv, ScanOptions};
+use saker::{HostError, ImagePlan, KeyRange, Kv, ScanOptions, WriteBatch};
 use saker_sim::{Rng, Seed};
 use std::collections::BTreeMap;
 
@@ -33,6 +33,42 @@ fn writes(kv: &mut Kv, model: &mut Model, rng: &mut Rng) {
     assert_eq!(all_of(kv), *model);
 }
 
+/// Batches of all or nothing, transactions, and a scan that falls.
+fn together(kv: &mut Kv, model: &mut Model, rng: &mut Rng) {
+    for n in 0..60_u64 {
+        let mut batch = WriteBatch::new();
+        batch.set_atomic(n % 2 == 0);
+        for _ in 0..5 {
+            let key = format!("key{}", rng.below(300)).into_bytes();
+            if rng.below(3) == 0 {
+                batch.delete(&key);
+                model.remove(&key);
+            } else {
+                batch.put(&key, &[n as u8; 900]);
+                model.insert(key, vec![n as u8; 900]);
+            }
+        }
+        kv.write(&batch).expect("room");
+        let key = format!("key{}", rng.below(300)).into_bytes();
+        let mut txn = kv.begin_transaction().expect("it has them");
+        assert_eq!(txn.get(&key).expect("reads").as_ref(), model.get(&key), "{n}");
+        txn.put(b"last", &key).expect("a key");
+        let set = txn.suspend();
+        kv.put(&key, b"between").expect("room");
+        model.insert(key.clone(), b"between".to_vec());
+        assert_eq!(kv.resume_transaction(set).commit(), Err(HostError::Conflict { key }), "{n}");
+    }
+    let mut fallen = Vec::new();
+    let options = ScanOptions { backwards: true, ..ScanOptions::default() };
+    kv.scan(&options, &mut |key, value| {
+        fallen.push((key.to_vec(), value.to_vec()));
+        true
+    })
+    .expect("scans");
+    fallen.reverse();
+    assert!(model.iter().map(|(key, value)| (key.clone(), value.clone())).eq(fallen));
+}
+
 #[test]
 fn both_namespaces_of_a_target_are_one_store() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -48,6 +84,7 @@ fn both_namespaces_of_a_target_are_one_store() {
             let mut kv = Kv::open(&url(&server, "hybrid=lazy&depth=16")).expect("opens");
             assert_eq!(all_of(&mut kv), model, "{device}, life {life}");
             writes(&mut kv, &mut model, &mut rng);
+            together(&mut kv, &mut model, &mut rng);
             kv.close().expect("closes");
         }
         let mut kv = Kv::open(&url(&server, "hybrid=lazy")).expect("opens");

@@ -350,13 +350,15 @@ impl HostKv {
 
     #[cold]
     fn run_scan<W: Meter>(&mut self, parked: &mut Parked, w: &mut W) -> Step<Outcome> {
-        let Op::Scan { from, entries, snapshot } = &parked.op else { unreachable!("asked for scans only") };
+        let Op::Scan { from, backwards, entries, snapshot } = &parked.op else {
+            unreachable!("asked for scans only")
+        };
         let mut scanning =
             match parked.scanning.take().map_or_else(|| self.begin_scan(*snapshot), |on| Ok(*on)) {
                 Ok(scanning) => scanning,
                 Err(ended) => return Step::Done(ended),
             };
-        let step = self.scan_on(&mut scanning, (from, *entries), w);
+        let step = self.scan_on(&mut scanning, (from, *backwards, *entries), w);
         if matches!(step, Step::Done(_)) {
             self.end_scan(&scanning);
         } else {

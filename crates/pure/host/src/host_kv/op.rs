@@ -27,8 +27,10 @@ pub enum Op {
     /// The pairs from a key on, in the order of keys. For engines with scans
     /// ([`HostKv::takes_scans`](super::HostKv::takes_scans)), as the next two.
     Scan {
-        /// The least key; empty: from the first one on.
+        /// The least key; empty: from the first one on. Backwards it is the greatest, and from the last one on.
         from: Vec<u8>,
+        /// In falling order.
+        backwards: bool,
         /// Pairs at most.
         entries: u32,
         /// As that snapshot has them; otherwise as they are.

@@ -68,7 +68,7 @@ impl HostKv {
     pub(super) fn scan_on<W: Meter>(
         &mut self,
         scanning: &mut Scanning,
-        (from, entries): (&[u8], u32),
+        (from, backwards, entries): (&[u8], bool, u32),
         w: &mut W,
     ) -> Step<Outcome> {
         loop {
@@ -78,7 +78,7 @@ impl HostKv {
                 ([], from) => Bound::Included(from),
                 (last, _) => Bound::Excluded(last),
             };
-            let asked = Scan { snapshot: scanning.snapshot, from: bound, backwards: false, values: true };
+            let asked = Scan { snapshot: scanning.snapshot, from: bound, backwards, values: true };
             let step = self.store.scan(&asked, &mut shown, &mut Context::new(&mut self.medium, w));
             let scanned = match step {
                 Step::Done(scanned) => scanned,

@@ -80,7 +80,9 @@ impl<T: Driver> Served<T> {
     }
 
     fn capabilities(&mut self, sqe: &Sqe, log: &GetLogPage) -> (Status, u64) {
-        let page = Capabilities::new(Methods::default().with_iterators(true), 0, 0, 0);
+        let methods = Methods::default().with_iterators(true).with_groups(true).with_groups_both_ways(true);
+        let page = Capabilities::new(methods.with_transactions(true), 0, 0, 0);
+        let page = page.with_group_bytes(self.group_bytes_max());
         let bytes = page.as_bytes();
         let (Ok(length), 0) = (u32::try_from(log.bytes), log.offset) else {
             return (Status::INVALID_FIELD, 0);

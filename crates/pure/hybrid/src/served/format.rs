@@ -6,6 +6,7 @@
 //! ([`finish_format`]).
 
 use super::io::status_of;
+use super::results::Kept;
 use super::{Made, Served};
 use crate::OpenError;
 use crate::record::{BEING_FORMATTED, EPOCH_KEY};
@@ -79,6 +80,7 @@ impl<T: Driver> Served<T> {
         empty(store.device.connection_mut(), driver, made).map_err(told)?;
         store.main.begin_again(made.kind, &made.config);
         store.forget_all();
+        (self.life, self.kept) = (self.life.wrapping_add(1).max(1), Kept::default());
         store.begin_epoch(&mut || driver.drive()).map_err(|_| Status::INTERNAL_ERROR)
     }
 }

@@ -6,6 +6,7 @@ use saker_engine::KvError;
 use saker_host::Driver;
 use saker_host::host_kv::{Answer, Op, Outcome, Ticket, Work};
 use saker_link::{gather, prp_pieces, scatter};
+use saker_nvme::group::is_group;
 use saker_nvme::kv::{StoreOptions, opcode};
 use saker_nvme::kv_list::ListWriter;
 use saker_nvme::vendor_specific::is_iterator;
@@ -34,7 +35,7 @@ pub(super) enum Then {
     /// Keys go to the host.
     Keys { pieces: Pieces, bytes: u32 },
     /// A view for an iterator.
-    Opened(super::ranges::Wanted),
+    Opened(super::wanted::Wanted),
     /// Pairs of an iterator.
     Pairs(super::ranges::Asked),
     /// Nobody waits.
@@ -54,6 +55,8 @@ pub(super) struct Flight {
 pub(super) struct Flights {
     by_ticket: BTreeMap<Ticket, Flight>,
     ended: Vec<(Flight, Outcome)>,
+    /// What a group waits for.
+    pub awaited: BTreeMap<Ticket, Option<Outcome>>,
     /// One whose outcome decides what it writes is alone.
     is_alone: bool,
 }
@@ -64,7 +67,9 @@ impl Flights {
     }
 
     pub fn ended(&mut self, ticket: Ticket, outcome: Outcome) {
-        if let Some(flight) = self.by_ticket.remove(&ticket) {
+        if let Some(awaited) = self.awaited.get_mut(&ticket) {
+            *awaited = Some(outcome);
+        } else if let Some(flight) = self.by_ticket.remove(&ticket) {
             self.ended.push((flight, outcome));
         }
     }
@@ -106,6 +111,7 @@ impl<T: Driver> Served<T> {
         let begun = match sqe.nsid.get() == self.made.pairs || is_flush_of_all {
             false => Err(Status::INVALID_NAMESPACE_OR_FORMAT),
             true if is_iterator(sqe.opcode) => self.begin_range(queue, sqe),
+            true if is_group(sqe.opcode) => self.begin_group(queue, sqe),
             true => self.begin(queue, sqe),
         };
         if let Err(status) = begun {
@@ -140,7 +146,7 @@ impl<T: Driver> Served<T> {
             KvCommand::List { start, buffer_bytes: bytes } => {
                 let from = start.map_or(Vec::new(), |key| key.as_bytes().to_vec());
                 let then = Then::Keys { pieces: pieces(bytes)?, bytes };
-                (Op::Scan { from, entries: LIST_KEYS, snapshot: None }, then)
+                (Op::Scan { from, backwards: false, entries: LIST_KEYS, snapshot: None }, then)
             }
             KvCommand::Flush => (Op::Flush, Then::Tell),
         };

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The store as a device of its own: a host connects to it as to any key-value SSD, and finds one namespace of pairs.
 //!
-//! It serves Store, Retrieve, Delete, Exist, List, Flush and iterators in rising order. Groups, transactions and the vendor's transfer methods
-//! it does not have, and says so: hosts fall back to plain commands. Whoever drives it tells the time; nothing goes on in between.
+//! It serves Store, Retrieve, Delete, Exist, List, Flush, iterators, groups and transactions. The vendor's transfer methods, keys by pointer
+//! and transactions in parts it does not have, and says so: hosts fall back to plain commands. Whoever drives it tells the time; nothing
+//! goes on in between.
 
 mod admin;
 mod format;
+mod groups;
 mod io;
 mod ranges;
+mod results;
+mod transactions;
+mod wanted;
 
 pub use format::finish_format;
 
 use crate::store::Hybrid;
 use io::Flights;
 use ranges::Ranges;
+use results::Kept;
 use saker_engine::write_gate::WriteControl;
 use saker_engine::{EngineConfig, EngineKind};
 use saker_host::front::{Asked, Front};
@@ -47,6 +53,9 @@ pub struct Served<T> {
     front: Front,
     flights: Flights,
     ranges: Ranges,
+    kept: Kept,
+    /// What versions of pairs begin with: neither another opening's nor another Format's do.
+    life: u64,
     /// Delete tells if there was nothing (EDNEK).
     delete_tells: bool,
 }
@@ -58,11 +67,13 @@ impl<T> std::fmt::Debug for Served<T> {
 }
 
 impl<T: Driver> Served<T> {
-    /// A store that is open, over the device that `driver` runs, in memory that the device shares with the host.
+    /// A store that is open, over the device that `driver` runs, in memory that the device shares with the host. `life`: a number that no
+    /// other opening has, nor one of the few above it, and not 0.
     #[must_use]
-    pub fn new(store: Hybrid, driver: T, made: Made, space: Arc<DmaSpace>) -> Self {
+    pub fn new(store: Hybrid, driver: T, made: Made, space: Arc<DmaSpace>, life: u64) -> Self {
         let (front, flights, ranges) = (Front::new(space), Flights::default(), Ranges::default());
-        Self { driver, store, made, front, flights, ranges, delete_tells: false }
+        let kept = Kept::default();
+        Self { driver, store, made, front, flights, ranges, kept, life, delete_tells: false }
     }
 
     /// What the host connects to.

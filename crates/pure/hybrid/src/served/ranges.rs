@@ -3,7 +3,7 @@
 
 use super::Served;
 use super::io::{Flight, Pieces, Then, status_of};
-use crate::store::scan::behind;
+use super::wanted::{Place, Wanted};
 use saker_engine::KvError;
 use saker_host::Driver;
 use saker_host::host_kv::{Answer, Op, Outcome};
@@ -19,19 +19,11 @@ const PER_QUEUE_MAX: usize = 16;
 /// Pairs that the store is asked for at once unless the host says how many.
 const PAIRS: u32 = 64;
 
-/// The range that a host wants to go through.
-#[derive(Clone, Debug)]
-pub(super) struct Wanted {
-    from: Vec<u8>,
-    to: Vec<u8>,
-    prefix: Vec<u8>,
-    keys_only: bool,
-}
-
 /// What was asked of the store for a Next.
 #[derive(Debug)]
 pub(super) struct Asked {
     number: u32,
+    backwards: bool,
     entries: u32,
     room: u32,
     pieces: Pieces,
@@ -42,8 +34,7 @@ struct Range {
     queue: usize,
     view: u32,
     wanted: Wanted,
-    /// `None`: at its end.
-    from: Option<Vec<u8>>,
+    place: Place,
 }
 
 /// All iterators.
@@ -53,37 +44,26 @@ pub(super) struct Ranges {
     last: u32,
 }
 
-impl Wanted {
-    fn contains(&self, key: &[u8]) -> bool {
-        key.starts_with(&self.prefix) && (self.to.is_empty() || key < self.to.as_slice())
-    }
-
-    /// Where it begins.
-    fn first(&self) -> Vec<u8> {
-        self.from.clone().max(self.prefix.clone())
-    }
-}
-
 impl<T: Driver> Served<T> {
     pub(super) fn begin_range(&mut self, queue: usize, sqe: &Sqe) -> Result<(), Status> {
         match IteratorCommand::decode(sqe)? {
             IteratorCommand::Open { keys_only, beside } => self.open_range(queue, sqe, keys_only, beside),
-            IteratorCommand::Next { backwards: true, .. } => Err(Status::INVALID_FIELD),
-            IteratorCommand::Next { iterator, buffer_bytes, pairs_max, seek, .. } => {
+            IteratorCommand::Next { iterator, buffer_bytes, pairs_max, backwards, seek } => {
                 let range = self.range(queue, iterator)?;
                 if let Some(key) = seek {
-                    range.from = Some(key.as_bytes().to_vec().max(range.wanted.first()));
+                    let key = key.as_bytes().to_vec();
+                    range.place = if backwards { Place::Behind(key) } else { Place::Before(key) };
                 }
-                let (view, from) = (range.view, range.from.clone());
+                let (view, from) = (range.view, range.wanted.next(&range.place, backwards));
                 let pieces = prp_pieces(sqe, buffer_bytes, self.front.space())?;
                 let entries = if pairs_max > 0 { pairs_max } else { PAIRS };
-                let asked = Asked { number: iterator, entries, room: buffer_bytes, pieces };
+                let asked = Asked { number: iterator, backwards, entries, room: buffer_bytes, pieces };
                 let Some(from) = from else {
                     self.front.complete(queue, sqe, Status::SUCCESS, answer(0, true, 0));
                     return Ok(());
                 };
                 let flight = Flight { queue, sqe: *sqe, then: Then::Pairs(asked) };
-                self.submit(flight, Op::Scan { from, entries, snapshot: Some(view) });
+                self.submit(flight, Op::Scan { from, backwards, entries, snapshot: Some(view) });
                 Ok(())
             }
             IteratorCommand::Close { iterator } => {
@@ -129,8 +109,7 @@ impl<T: Driver> Served<T> {
 
     fn add_range(&mut self, queue: usize, view: u32, wanted: Wanted) -> u32 {
         self.ranges.last = self.ranges.last.wrapping_add(1).max(1);
-        let from = Some(wanted.first());
-        self.ranges.open.insert(self.ranges.last, Range { queue, view, wanted, from });
+        self.ranges.open.insert(self.ranges.last, Range { queue, view, wanted, place: Place::Begin });
         self.ranges.last
     }
 
@@ -186,10 +165,10 @@ impl<T: Driver> Served<T> {
                 break;
             }
             list.push(key, value);
-            range.from = behind(key);
-        }
-        if is_over {
-            range.from = None;
+            range.place = match asked.backwards {
+                true => Place::Before(key.to_vec()),
+                false => Place::Behind(key.to_vec()),
+            };
         }
         let payload = list.finish();
         scatter(&asked.pieces, self.front.space(), &payload)?;

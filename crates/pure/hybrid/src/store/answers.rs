@@ -30,7 +30,7 @@ impl Hybrid {
             Some(Flight::Rollback) => self.main_flushed(outcome),
             Some(Flight::Move(key)) => self.moved(id, key, outcome, w),
             Some(Flight::Purge(key)) => self.purged(id, key, &outcome, w),
-            Some(Flight::Snapshot { .. } | Flight::Nobody) | None => {}
+            Some(Flight::Snapshot { .. } | Flight::View(_) | Flight::Nobody) | None => {}
         }
     }
 
@@ -45,7 +45,7 @@ impl Hybrid {
             Some(Flight::Snapshot { main }) => self.snapshot_opened(done.owner, main, &done, w),
             Some(Flight::Scan(scanning)) => self.scanned_device(done.owner, scanning, &done, w),
             Some(Flight::Rollback) => self.rollback_answered(&done),
-            Some(Flight::Move(_) | Flight::Purge(_) | Flight::Nobody) | None => {}
+            Some(Flight::Move(_) | Flight::Purge(_) | Flight::View(_) | Flight::Nobody) | None => {}
         }
     }
 

@@ -2,7 +2,7 @@
 //! What is on its way.
 
 use crate::store::read::Reading;
-use crate::store::scan::Scanning;
+use crate::store::scan::{Asked, Scanning};
 use crate::store::write::Writing;
 use saker_engine::KvError;
 use saker_nvme::Key;
@@ -16,6 +16,8 @@ pub(crate) enum Flight {
     Read(Reading),
     /// A Flush of both trees.
     Flush(Flushing),
+    /// A view that waits for the end of the writes that are on their way to the device: a user's, or that of a scan.
+    View(Option<(Asked, bool)>),
     /// A snapshot whose iterator in the device is being opened.
     Snapshot {
         /// That of the main tree.

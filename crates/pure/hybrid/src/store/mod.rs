@@ -21,8 +21,10 @@ use crate::metadata::Metadata;
 use crate::options::Options;
 use crate::record::{STAMP_BYTES, Stamps};
 use crate::store::flight::Flight;
+use crate::store::read::Wants;
 use crate::store::rollback::Returning;
 use crate::store::route::Detecting;
+use crate::store::scan::Asked;
 use crate::store::stats::Costs;
 use crate::store::views::Views;
 use saker_engine::KvError;
@@ -142,13 +144,19 @@ impl Hybrid {
         let (id, w) = (self.take_number(), &mut work);
         match op {
             Op::Put(..) | Op::Delete(_) | Op::Batch(_) => self.begin_write(id, op, w),
-            Op::Get(key) => self.begin_read(id, key, true, w),
-            Op::Exists(key) => self.begin_read(id, key, false, w),
+            Op::Get(key) => self.begin_read(id, key, Wants::Value, w),
+            Op::Exists(key) => self.begin_read(id, key, Wants::Presence, w),
             Op::Flush => self.begin_flush(id, w),
             Op::Snapshot => self.begin_snapshot(id, w),
             Op::Release(number) => self.release(id, number, w),
-            Op::Scan { from, entries, snapshot } => self.begin_scan(id, from, (entries, snapshot), w),
+            Op::Scan { from, backwards, entries, snapshot } => {
+                self.begin_scan(id, Asked { from, backwards, entries, snapshot }, w);
+            }
         }
+        self.ended_or_ticket(id)
+    }
+
+    pub(crate) fn ended_or_ticket(&mut self, id: u64) -> Result<Outcome, Ticket> {
         let at = self.ended.iter().position(|(ticket, _)| ticket.0 == id);
         match at.and_then(|at| self.ended.remove(at)) {
             Some((_, outcome)) => Ok(outcome),
@@ -206,6 +214,7 @@ impl Hybrid {
                 Some(Flight::Flush(_)) => self.begin_flush(id, w),
                 Some(Flight::Scan(scanning)) => self.go_on_scanning(id, scanning, w),
                 Some(Flight::Snapshot { main }) => self.open_snapshot(id, main, w),
+                Some(Flight::View(of)) => self.go_on_with_view(id, of, w),
                 Some(other) => _ = self.flights.insert(id, other),
                 None => {}
             }

@@ -8,26 +8,43 @@ use crate::store::flight::Flight;
 use crate::store::stats::mean;
 use crate::store::{Hybrid, charge, failure};
 use saker_engine::KvError;
-use saker_host::host_kv::{Answer, Op, Outcome, Work};
+use saker_host::host_kv::{Answer, Op, Outcome, Ticket, Work};
 use saker_nvme::Key;
 use saker_sim::{Instant, Unit};
+
+/// What a read is to find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wants {
+    Presence,
+    Value,
+    /// The value with its stamp in front.
+    Record,
+}
 
 /// A read on its way.
 #[derive(Debug)]
 pub(crate) struct Reading {
     key: Key,
-    wants_value: bool,
+    wants: Wants,
     /// Bytes of the buffer that the device was asked with.
     buffer_bytes: u32,
     since: Option<Instant>,
 }
 
 impl Hybrid {
-    pub(crate) fn begin_read(&mut self, id: u64, key: Vec<u8>, wants_value: bool, w: &mut Work<'_>) {
+    /// Reads the newest record of a key, its stamp in front of the value; otherwise as [`submit`](Self::submit).
+    pub(crate) fn submit_record(&mut self, key: Key, mut work: Work<'_>) -> Result<Outcome, Ticket> {
+        self.look_if_due();
+        let id = self.take_number();
+        self.begin_read(id, key.as_bytes().to_vec(), Wants::Record, &mut work);
+        self.ended_or_ticket(id)
+    }
+
+    pub(crate) fn begin_read(&mut self, id: u64, key: Vec<u8>, wants: Wants, w: &mut Work<'_>) {
         let Some(key) = Key::new(&key).ok().filter(|key| *key.padded() != EPOCH_KEY) else {
             return self.end(id, Err(KvError::KeySize));
         };
-        let reading = Reading { key, wants_value, buffer_bytes: 0, since: self.now };
+        let reading = Reading { key, wants, buffer_bytes: 0, since: self.now };
         self.go_on_reading(id, reading, w);
     }
 
@@ -36,7 +53,7 @@ impl Hybrid {
         let key = reading.key;
         match self.metadata.current(&key).map(|copy| (copy.state, copy.bytes)) {
             Some((State::Tombstone, _)) => self.end(id, Err(KvError::NotFound)),
-            Some((_, bytes)) if reading.wants_value => {
+            Some((_, bytes)) if reading.wants != Wants::Presence => {
                 reading.buffer_bytes = reading.buffer_bytes.max(bytes);
                 match self.device.retrieve(id, &key, reading.buffer_bytes) {
                     Ok(()) => _ = self.flights.insert(id, Flight::Read(reading)),
@@ -47,7 +64,7 @@ impl Hybrid {
             None if self.tombs.contains(&key) => self.end(id, Err(KvError::NotFound)),
             None => {
                 // Only the record itself tells a pair from a tombstone that nobody knows of.
-                let looks = reading.wants_value || !self.all_tombs_known;
+                let looks = reading.wants != Wants::Presence || !self.all_tombs_known;
                 let key = key.as_bytes().to_vec();
                 match self.ask_main(id, if looks { Op::Get(key) } else { Op::Exists(key) }, w) {
                     Some(outcome) => self.read_ended_in_main(id, reading, outcome),
@@ -63,11 +80,11 @@ impl Hybrid {
             Ok(Answer::Value(mut record)) => match Stamp::split(&record) {
                 None => Err(KvError::Corrupt),
                 Some((stamp, _)) if stamp.is_tombstone => Err(KvError::NotFound),
-                Some(_) if reading.wants_value => {
-                    record.drain(..STAMP_BYTES);
-                    Ok(Answer::Value(record))
-                }
-                Some(_) => Ok(Answer::Done),
+                Some(_) => Ok(match reading.wants {
+                    Wants::Presence => Answer::Done,
+                    Wants::Value => Answer::Value(record.split_off(STAMP_BYTES)),
+                    Wants::Record => Answer::Value(record),
+                }),
             },
             other => other,
         };
@@ -94,7 +111,10 @@ impl Hybrid {
             _ if !done.status.is_success() => Err(failure(done.status)),
             None => Err(KvError::Corrupt),
             Some((stamp, _)) if stamp.is_tombstone => Err(KvError::NotFound),
-            Some((_, value)) => Ok(Answer::Value(value.to_vec())),
+            Some((_, value)) => {
+                let found = if reading.wants == Wants::Record { &done.data } else { value };
+                Ok(Answer::Value(found.to_vec()))
+            }
         };
         self.end(id, outcome);
     }

@@ -279,7 +279,7 @@ impl Hybrid {
             Some(Ok(from)) => {
                 let bytes = self.returning.buffer_bytes.max(self.options.buffer_bytes.max(BUFFER_LEAST));
                 self.returning.buffer_bytes = bytes;
-                let sent = self.device.read_iterator(id, self.returning.iterator, (bytes, 0), from);
+                let sent = self.device.read_iterator(id, self.returning.iterator, (bytes, 0), false, from);
                 self.returning.is_reading = sent.is_ok();
                 sent
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Scans over both trees: each gives its records in the order of keys, and of two records of a key the newer one counts.
+//! Scans over both trees, either way: each gives its records in the order of keys, and of two records of a key the newer one counts.
 //!
 //! The device ends a view when so much was written there since its last use: in a small tree that is soon. A user's snapshot is over then.
 //! A scan of now begins again with a new view, and until it is over no write goes to the device, so that this happens seldom twice.
@@ -20,6 +20,8 @@ use std::collections::VecDeque;
 
 /// The least of all keys.
 const LEAST: &[u8] = &[0];
+/// The greatest of them.
+const GREATEST: &[u8] = &[u8::MAX; Key::MAX_LEN];
 /// Records that a tree is asked for at once, at most.
 const RECORDS_MAX: u32 = 1024;
 
@@ -34,14 +36,23 @@ struct Side {
     count: u32,
 }
 
+/// What a scan is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    /// Where it begins; empty: at the first key, or backwards at the last one.
+    pub from: Vec<u8>,
+    pub backwards: bool,
+    /// Pairs at most.
+    pub entries: u32,
+    /// The user's snapshot it is of; otherwise its view is its own.
+    pub snapshot: Option<u32>,
+}
+
 /// A scan on its way.
 #[derive(Debug)]
 pub(crate) struct Scanning {
-    from: Vec<u8>,
-    entries: u32,
+    asked: Asked,
     view: View,
-    /// The user's snapshot it is of; otherwise the view is its own.
-    snapshot: Option<u32>,
     is_opening: bool,
     /// The device has ended the view.
     is_view_over: bool,
@@ -85,10 +96,37 @@ pub(crate) fn behind(key: &[u8]) -> Option<Vec<u8>> {
     Some(next)
 }
 
+/// The greatest of the keys before one, if there are any.
+pub(crate) fn before(key: &[u8]) -> Option<Vec<u8>> {
+    let (last, rest) = key.split_last()?;
+    if *last == 0 {
+        return (!rest.is_empty()).then(|| rest.to_vec());
+    }
+    let mut before = [rest, &[*last - 1]].concat();
+    before.resize(Key::MAX_LEN, u8::MAX);
+    Some(before)
+}
+
+impl Asked {
+    /// The next key of its way that may come when one has come.
+    fn after(&self, key: &[u8]) -> Option<Vec<u8>> {
+        if self.backwards { before(key) } else { behind(key) }
+    }
+
+    /// The key to begin at.
+    fn first(&self) -> Vec<u8> {
+        match (self.from.is_empty(), self.backwards) {
+            (false, _) => self.from.clone(),
+            (true, false) => LEAST.to_vec(),
+            (true, true) => GREATEST.to_vec(),
+        }
+    }
+}
+
 impl Scanning {
     /// Shows what can be shown with what is here. False: a tree has to be asked.
     fn merge(&mut self) -> Result<bool, KvError> {
-        while self.shown.len() < self.entries {
+        while self.shown.len() < self.asked.entries {
             if self.main.is_needed() || self.device.is_needed() {
                 return Ok(false);
             }
@@ -96,6 +134,9 @@ impl Scanning {
                 (None, None) => return Ok(true),
                 (Some(_), None) => std::cmp::Ordering::Less,
                 (None, Some(_)) => std::cmp::Ordering::Greater,
+                (Some(main), Some(device)) if self.asked.backwards && !planted::is(Fault::FallsAsItRises) => {
+                    device.cmp(main)
+                }
                 (Some(main), Some(device)) => main.cmp(device),
             };
             let main = if order.is_le() { self.main.records.pop_front() } else { None };
@@ -131,29 +172,19 @@ impl Scanning {
 }
 
 impl Hybrid {
-    pub(crate) fn begin_scan(
-        &mut self,
-        id: u64,
-        from: Vec<u8>,
-        (entries, snapshot): (u32, Option<u32>),
-        w: &mut Work<'_>,
-    ) {
-        if from.len() > Key::MAX_LEN {
+    pub(crate) fn begin_scan(&mut self, id: u64, asked: Asked, w: &mut Work<'_>) {
+        if asked.from.len() > Key::MAX_LEN {
             return self.end(id, Err(KvError::KeySize));
         }
-        self.scan_from(id, from, (entries, snapshot), false, w);
+        self.scan_from(id, asked, false, w);
     }
 
     /// A scan begins, or begins again.
-    fn scan_from(
-        &mut self,
-        id: u64,
-        from: Vec<u8>,
-        (entries, snapshot): (u32, Option<u32>),
-        is_again: bool,
-        w: &mut Work<'_>,
-    ) {
-        let (view, has_part) = match snapshot {
+    pub(crate) fn scan_from(&mut self, id: u64, asked: Asked, is_again: bool, w: &mut Work<'_>) {
+        if asked.snapshot.is_none() && self.puts_off_view(id, Some((&asked, is_again))) {
+            return;
+        }
+        let (view, has_part) = match asked.snapshot {
             Some(number) => match self.views.share(number) {
                 Some(view) => (view, view.device.is_some()),
                 None => return self.end(id, Ok(Answer::NoSnapshot)),
@@ -163,22 +194,21 @@ impl Hybrid {
                 Err(why) => return self.end(id, Err(why)),
             },
         };
-        let is_opening = has_part && snapshot.is_none();
+        let is_opening = has_part && asked.snapshot.is_none();
         self.views.opening += u32::from(is_opening);
         self.views.in_device += u32::from(is_opening);
         // As long as a view is being opened, no write goes to the device either.
         let keeps_device_shut = is_again && is_opening;
         self.views.opening += u32::from(keeps_device_shut);
+        let first = asked.first();
         let scanning = Scanning {
-            from: from.clone(),
-            entries,
+            asked,
             view,
-            snapshot,
             is_opening,
             is_view_over: false,
             keeps_device_shut,
-            main: Side::new(Some(from.clone())),
-            device: Side::new(has_part.then_some(from)),
+            main: Side::new(Some(first.clone())),
+            device: Side::new(has_part.then_some(first)),
             buffer_bytes: self.options.buffer_bytes.min(64 << 10),
             shown: PairList::default(),
             failed: None,
@@ -229,9 +259,10 @@ impl Hybrid {
 
     /// Asks the main tree for its next records. Whether they are here.
     fn ask_main_side(&mut self, id: u64, scanning: &mut Scanning, w: &mut Work<'_>) -> bool {
-        let count = (scanning.entries - scanning.shown.len()).clamp(1, RECORDS_MAX);
+        let count = (scanning.asked.entries - scanning.shown.len()).clamp(1, RECORDS_MAX);
         let from = scanning.main.from.clone().unwrap_or_default();
-        let op = Op::Scan { from, entries: count, snapshot: Some(scanning.view.main) };
+        let (backwards, snapshot) = (scanning.asked.backwards, Some(scanning.view.main));
+        let op = Op::Scan { from, backwards, entries: count, snapshot };
         (scanning.main.is_asked, scanning.main.count) = (true, count);
         match self.ask_main(id, op, w) {
             Some(outcome) => {
@@ -243,14 +274,14 @@ impl Hybrid {
     }
 
     fn take_main_side(scanning: &mut Scanning, outcome: Outcome) {
-        let side = &mut scanning.main;
+        let (side, asked) = (&mut scanning.main, &scanning.asked);
         side.is_asked = false;
         match outcome {
             Ok(Answer::Pairs(payload)) => {
                 let before = side.records.len();
                 side.take(&payload);
                 let is_all = side.records.len() - before < side.count as usize;
-                side.from = side.records.back().filter(|_| !is_all).and_then(|(key, _)| behind(key));
+                side.from = side.records.back().filter(|_| !is_all).and_then(|(key, _)| asked.after(key));
             }
             Ok(_) => scanning.failed = Some(KvError::Corrupt),
             Err(why) => scanning.failed = Some(why),
@@ -261,9 +292,10 @@ impl Hybrid {
     fn ask_device(&mut self, id: u64, scanning: &mut Scanning) -> bool {
         let Some(iterator) = scanning.view.device else { return true };
         let from = scanning.device.from.clone().unwrap_or_default();
-        let Ok(key) = Key::new(if from.is_empty() { LEAST } else { &from }) else { return true };
-        let count = (scanning.entries - scanning.shown.len()).clamp(1, RECORDS_MAX);
-        let asked = self.device.read_iterator(id, iterator, (scanning.buffer_bytes, count), key);
+        let Ok(key) = Key::new(&from) else { return true };
+        let count = (scanning.asked.entries - scanning.shown.len()).clamp(1, RECORDS_MAX);
+        let limits = (scanning.buffer_bytes, count);
+        let asked = self.device.read_iterator(id, iterator, limits, scanning.asked.backwards, key);
         scanning.device.is_asked = asked.is_ok();
         asked.is_ok()
     }
@@ -311,22 +343,21 @@ impl Hybrid {
         let side = &mut scanning.device;
         side.take(&done.data);
         let last = side.records.back().filter(|_| !answer.ended());
-        side.from = last.and_then(|(key, _)| behind(key));
+        side.from = last.and_then(|(key, _)| scanning.asked.after(key));
         charge(w, Unit::Decode, side.records.len() as u64);
         self.go_on_scanning(id, scanning, w);
     }
 
     fn finish_scan(&mut self, id: u64, scanning: &mut Scanning, w: &mut Work<'_>) {
-        match scanning.snapshot {
+        match scanning.asked.snapshot {
             Some(number) => self.unshare(number, w),
             None => self.end_view(scanning.view, w),
         }
         self.views.opening -= u32::from(scanning.keeps_device_shut);
-        let is_own = scanning.snapshot.is_none();
+        let is_own = scanning.asked.snapshot.is_none();
         if scanning.is_view_over && is_own && !planted::is(Fault::ViewOver) {
             self.stats.scans_again += 1;
-            let from = std::mem::take(&mut scanning.from);
-            return self.scan_from(id, from, (scanning.entries, None), true, w);
+            return self.scan_from(id, scanning.asked.clone(), true, w);
         }
         let shown = std::mem::take(&mut scanning.shown);
         charge(w, Unit::Compare, u64::from(shown.len()));
@@ -346,5 +377,9 @@ mod tests {
         assert_eq!(super::behind(b"a"), Some(b"a\0".to_vec()));
         assert_eq!(super::behind(&[7; 16]), Some([&[7; 15][..], &[8]].concat()));
         assert_eq!(super::behind(&[255; 16]), None);
+        assert_eq!(super::before(b"a\0"), Some(b"a".to_vec()));
+        assert_eq!(super::before(b"b"), Some([&b"a"[..], &[255; 15]].concat()));
+        assert_eq!(super::before(&[7; 16]), Some([&[7; 15][..], &[6]].concat()));
+        assert_eq!(super::before(&[0]), None);
     }
 }

@@ -38,6 +38,30 @@ pub struct Stats {
     pub emptying_time: Duration,
     /// Tombstones of the main tree that were deleted.
     pub purged: u64,
+    /// Where the write that took longest was how long.
+    pub longest: WriteTime,
+}
+
+/// Where a write was how long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteTime {
+    /// Behind other writes of its keys.
+    pub in_line: Duration,
+    /// On its way from one to the next.
+    pub at_host: Duration,
+    /// Held: the device's tree was being emptied, or a scan was beginning there, or its queue was full.
+    pub held: Duration,
+    /// In the main tree: its stops, and pages that were read.
+    pub in_main: Duration,
+    /// In the device's tree: a command of it.
+    pub in_device: Duration,
+}
+
+impl WriteTime {
+    /// From its call to its end.
+    pub fn all(&self) -> Duration {
+        self.in_line + self.at_host + self.held + self.in_main + self.in_device
+    }
 }
 
 /// Time that reads took in each tree, and what a copy takes to go back.
@@ -71,7 +95,10 @@ pub fn counter_kind(name: &str) -> CounterKind {
         "metadata_bytes",
         "metadata_bytes_per_key",
     ];
-    let is_now = NOW.contains(&name) || name.starts_with("num_") || name.starts_with("estimate_");
+    let is_now = NOW.contains(&name)
+        || name.starts_with("longest_")
+        || name.starts_with("num_")
+        || name.starts_with("estimate_");
     let is_size = ["_tables", "memtable_bytes", "description_bytes", "level_bytes"];
     if is_now || is_size.iter().any(|end| name.ends_with(end)) {
         CounterKind::Gauge
@@ -111,6 +138,11 @@ impl Hybrid {
             ("reads_lost_ns", self.costs.lost),
             ("main_tombstones", self.tombs.len() as u64),
             ("main_tombstones_purged", s.purged),
+            ("longest_write_ns", s.longest.all().as_nanos()),
+            ("longest_write_in_line_ns", s.longest.in_line.as_nanos()),
+            ("longest_write_held_ns", s.longest.held.as_nanos()),
+            ("longest_write_in_main_ns", s.longest.in_main.as_nanos()),
+            ("longest_write_in_device_ns", s.longest.in_device.as_nanos()),
             ("metadata_keys", self.metadata.keys()),
             ("metadata_keys_current", self.metadata.current_keys()),
             ("metadata_keys_peak", self.metadata.keys_peak()),

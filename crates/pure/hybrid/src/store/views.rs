@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Snapshots of both trees. That of the main tree is taken at once. The device's is an iterator that a command opens; until it is open
-//! no write goes to the device, so that both are of one moment: what is on its way there meanwhile has ended for nobody.
+//! Snapshots of both trees. That of the main tree is taken at once, when no write is on its way to the device: a read would not see it yet,
+//! and the device's part would. That is an iterator which a command opens; until it is open no write goes to the device, so that both are of
+//! one moment.
 
 use crate::device::DeviceDone;
+use crate::planted::{self, Fault};
 use crate::store::flight::Flight;
+use crate::store::scan::Asked;
 use crate::store::{Hybrid, failure};
 use saker_engine::KvError;
 use saker_host::host_kv::{Answer, Op, Work};
@@ -63,7 +66,36 @@ impl Hybrid {
         }
     }
 
+    /// Whether a view of now has to wait for writes that are on their way to the device.
+    fn view_waits(&self) -> bool {
+        self.device_writes > 0 && !planted::is(Fault::ViewAmidWrites)
+    }
+
+    /// Whether a view has to wait before it begins; if so it will go on by itself, and no further write goes to the device meanwhile.
+    pub(crate) fn puts_off_view(&mut self, id: u64, of: Option<(&Asked, bool)>) -> bool {
+        let waits = self.view_waits();
+        if waits {
+            self.views.opening += 1;
+            self.hold(id, Flight::View(of.map(|(asked, is_again)| (asked.clone(), is_again))));
+        }
+        waits
+    }
+
+    pub(crate) fn go_on_with_view(&mut self, id: u64, of: Option<(Asked, bool)>, w: &mut Work<'_>) {
+        if self.view_waits() {
+            return self.hold(id, Flight::View(of));
+        }
+        self.views.opening -= 1;
+        match of {
+            Some((asked, is_again)) => self.scan_from(id, asked, is_again, w),
+            None => self.begin_snapshot(id, w),
+        }
+    }
+
     pub(crate) fn begin_snapshot(&mut self, id: u64, w: &mut Work<'_>) {
+        if self.puts_off_view(id, None) {
+            return;
+        }
         let main = match self.main_snapshot(id, w) {
             Ok(main) => main,
             Err(why) => return self.end(id, Err(why)),

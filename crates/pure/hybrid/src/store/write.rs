@@ -7,13 +7,14 @@ use crate::planted::{self, Fault};
 use crate::record::{EPOCH_KEY, STAMP_BYTES, Stamp};
 use crate::store::flight::Flight;
 use crate::store::route::Route;
+use crate::store::stats::WriteTime;
 use crate::store::{Hybrid, again, charge, failure};
 use saker_engine::KvError;
 use saker_host::WriteBatch;
 use saker_host::host_kv::{Answer, Batch, Begun, Op, Outcome, Work};
 use saker_nvme::group::PairList;
 use saker_nvme::{Key, Status};
-use saker_sim::Unit;
+use saker_sim::{Instant, Unit};
 
 /// Where a write is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,26 @@ pub(crate) struct Writing {
     was_held: bool,
     /// It is too long for the device's tree.
     is_too_long: bool,
+    /// Since when it is where it is, and how long it was where.
+    entered: Option<Instant>,
+    spent: WriteTime,
+}
+
+impl Writing {
+    /// It is somewhere else from now on.
+    fn enter(&mut self, now: Option<Instant>, at: At) {
+        if let (Some(now), Some(entered)) = (now, self.entered) {
+            let place = match self.at {
+                At::Line => &mut self.spent.in_line,
+                At::Host => &mut self.spent.at_host,
+                At::Held => &mut self.spent.held,
+                At::Asking | At::Main => &mut self.spent.in_main,
+                At::Device => &mut self.spent.in_device,
+            };
+            *place += now.since(entered);
+        }
+        (self.at, self.entered) = (at, now);
+    }
 }
 
 /// What a tree's record of a key is after a write of the main tree.
@@ -66,6 +87,15 @@ fn longest_value(op: &Op) -> usize {
             batch.writes().iter().map(|(_, value)| value.map_or(0, <[u8]>::len)).max().unwrap_or(0)
         }
         _ => 0,
+    }
+}
+
+/// Whether it makes room.
+fn only_deletes(op: &Op) -> bool {
+    match op {
+        Op::Delete(_) => true,
+        Op::Batch(batch) => batch.writes().iter().all(|(_, value)| value.is_none()),
+        _ => false,
     }
 }
 
@@ -93,6 +123,8 @@ impl Hybrid {
             is_plain: false,
             was_held: false,
             is_too_long: false,
+            entered: self.now,
+            spent: WriteTime::default(),
         };
         if is_first {
             self.go_on_writing(id, writing, w);
@@ -104,14 +136,14 @@ impl Hybrid {
     /// A write that has its turn.
     pub(crate) fn go_on_writing(&mut self, id: u64, mut writing: Writing, w: &mut Work<'_>) {
         if writing.at == At::Line {
-            writing.at = At::Host;
+            writing.enter(self.now, At::Host);
         }
         if let Op::Delete(_) = writing.op
             && !writing.is_there
         {
             match self.is_there(&mut writing) {
                 Some(true) => writing.is_there = true,
-                Some(false) => return self.finish_write(id, &writing, Err(KvError::NotFound), w),
+                Some(false) => return self.finish_write(id, writing, Err(KvError::NotFound), w),
                 None if writing.is_plain => {}
                 None => return self.ask_before_delete(id, writing, w),
             }
@@ -141,7 +173,7 @@ impl Hybrid {
             Route::Wait => self.hold_write(id, writing),
             Route::Device => self.send_to_device(id, writing, w),
             Route::Main { escapes } => {
-                writing.at = At::Main;
+                writing.enter(self.now, At::Main);
                 let (op, written) = self.main_op(&writing, w);
                 writing.written = written;
                 let begun = if escapes {
@@ -177,7 +209,7 @@ impl Hybrid {
     }
 
     fn ask_before_delete(&mut self, id: u64, mut writing: Writing, w: &mut Work<'_>) {
-        writing.at = At::Asking;
+        writing.enter(self.now, At::Asking);
         match self.ask_main(id, Op::Get(writing.keys[0].as_bytes().to_vec()), w) {
             Some(outcome) => self.write_ended_in_main(id, writing, outcome, w),
             None => _ = self.flights.insert(id, Flight::Write(writing)),
@@ -195,7 +227,8 @@ impl Hybrid {
         if !writing.was_held {
             self.stats.held += 1;
         }
-        (writing.at, writing.was_held) = (At::Held, true);
+        writing.enter(self.now, At::Held);
+        writing.was_held = true;
         self.hold(id, Flight::Write(writing));
     }
 
@@ -282,7 +315,8 @@ impl Hybrid {
         if sent.is_err() {
             return self.hold_write(id, writing);
         }
-        (writing.at, writing.written) = (At::Device, written);
+        writing.enter(self.now, At::Device);
+        writing.written = written;
         self.device_writes += 1;
         self.flights.insert(id, Flight::Write(writing));
     }
@@ -295,22 +329,23 @@ impl Hybrid {
         w: &mut Work<'_>,
     ) {
         if writing.at == At::Asking {
-            writing.at = At::Host;
+            writing.enter(self.now, At::Host);
             return match self.looked_up(&writing.keys[0], outcome) {
                 Ok(true) => {
                     writing.is_there = true;
                     self.send_write(id, writing, w);
                 }
-                Ok(false) => self.finish_write(id, &writing, Err(KvError::NotFound), w),
-                Err(why) => self.finish_write(id, &writing, Err(why), w),
+                Ok(false) => self.finish_write(id, writing, Err(KvError::NotFound), w),
+                Err(why) => self.finish_write(id, writing, Err(why), w),
             };
         }
         if outcome == Ok(Answer::Stopped) {
             return self.escape(id, writing, w);
         }
         // A delete is to make room, wherever there is some for its record.
-        let is_refused = outcome == Err(KvError::CapacityExceeded) && matches!(writing.op, Op::Delete(_));
-        if is_refused && !self.detecting.device_is_full && self.is_device_open() {
+        let is_refused = outcome == Err(KvError::CapacityExceeded) && only_deletes(&writing.op);
+        let fits = self.bytes_in_device(&writing.op).is_some();
+        if is_refused && fits && !self.detecting.device_is_full && self.is_device_open() {
             return self.send_to_device(id, writing, w);
         }
         if outcome.is_ok() {
@@ -324,7 +359,7 @@ impl Hybrid {
                 self.note_in_main(key, left);
             }
         }
-        self.finish_write(id, &writing, outcome.map(|_| Answer::Done), w);
+        self.finish_write(id, writing, outcome.map(|_| Answer::Done), w);
     }
 
     /// What the main tree has of a key, from its answer.
@@ -363,9 +398,11 @@ impl Hybrid {
         let is_whole =
             done.status.is_success() && (done.result.0 == 0 || !matches!(writing.op, Op::Batch(_)));
         let is_full = done.status.is(Status::CAPACITY_EXCEEDED);
-        let is_too_long = done.status.is(Status::INVALID_VALUE_SIZE) && !planted::is(Fault::TooLong);
+        let is_too_long = done.status.is(Status::INVALID_VALUE_SIZE)
+            || done.status.is(Status::INVALID_FIELD) && matches!(writing.op, Op::Batch(_));
+        let is_too_long = is_too_long && !planted::is(Fault::TooLong);
         if is_full && planted::is(Fault::RefusedIsDone) {
-            return self.finish_write(id, &writing, Ok(Answer::Done), w);
+            return self.finish_write(id, writing, Ok(Answer::Done), w);
         }
         if is_full || is_too_long {
             // The main tree takes it, or says why not.
@@ -373,7 +410,8 @@ impl Hybrid {
             self.detecting.device_is_full |= is_full;
             writing.is_too_long = is_too_long;
             self.stats.turned_back += 1;
-            (writing.at, writing.written) = (At::Host, Vec::new());
+            writing.enter(self.now, At::Host);
+            writing.written = Vec::new();
             return self.send_write(id, writing, w);
         }
         for (key, (stamp, bytes)) in writing.keys.iter().zip(&writing.written) {
@@ -391,11 +429,15 @@ impl Hybrid {
             self.stats.redirected_bytes += keys as u64 + u64::from(values);
         }
         let outcome = if is_whole { Ok(Answer::Done) } else { Err(failure(done.status)) };
-        self.finish_write(id, &writing, outcome, w);
+        self.finish_write(id, writing, outcome, w);
     }
 
-    fn finish_write(&mut self, id: u64, writing: &Writing, outcome: Outcome, w: &mut Work<'_>) {
+    fn finish_write(&mut self, id: u64, mut writing: Writing, outcome: Outcome, w: &mut Work<'_>) {
         self.returning.last_write = self.now;
+        writing.enter(self.now, At::Host);
+        if writing.spent.all() > self.stats.longest.all() {
+            self.stats.longest = writing.spent;
+        }
         self.end(id, outcome);
         self.leave_lines(id, &writing.keys, w);
     }

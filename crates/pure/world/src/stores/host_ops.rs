@@ -56,7 +56,7 @@ fn rare(op: &Op, takes: Takes) -> Result<host_kv::Op, Refusal> {
                 return Err(Refusal::KeyLength(from.len()));
             }
             let snapshot = snapshot.map(|id| id.0);
-            host_kv::Op::Scan { from: from.clone(), entries: *entries, snapshot }
+            host_kv::Op::Scan { from: from.clone(), backwards: false, entries: *entries, snapshot }
         }
         Op::Snapshot if takes.scans => host_kv::Op::Snapshot,
         Op::Release(snapshot) if takes.scans => host_kv::Op::Release(snapshot.0),

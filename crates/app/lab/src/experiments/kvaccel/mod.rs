@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! KVAccel (IPDPS'25; Kim, seminar of April 2025): writes that the tree at the host would stop go to a tree in the device.
 
+pub mod adaptive;
 pub mod link;
 pub mod range;
 pub mod rollback;
+pub mod sweep;
 mod systems;
 pub mod throughput;
 pub mod timelines;
@@ -84,7 +86,12 @@ fn add_run(point: &mut Point, result: &RunResult) {
 }
 
 /// Counters of the hybrid that points have.
-const COUNTED: [&str; 16] = [
+const COUNTED: [&str; 21] = [
+    "longest_write_ns",
+    "longest_write_in_line_ns",
+    "longest_write_held_ns",
+    "longest_write_in_main_ns",
+    "longest_write_in_device_ns",
     "main_read_mean_ns",
     "device_read_mean_ns",
     "rollback_copy_mean_ns",

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::error::LabError;
 use saker_assembly::Build;
 use saker_device::{EngineKind, Settings};
-use saker_hybrid::{Detector, Options, Rollback};
+use saker_hybrid::{Detector, Objective, Options, Rollback};
 use saker_sim::Duration;
 use saker_world::stores::adoc::{AdocOptions, WhenNoneWaits};
 use saker_world::stores::hybrid::iter_kvssd;
@@ -48,6 +48,8 @@ pub enum System {
     KvAccelBlocking,
     /// RocksDB's triggers, without slowdown, and writes that would stop go to the device.
     Exact(Rollback),
+    /// The same, adaptive, with what that is to make small.
+    Adaptive(Objective),
 }
 
 impl System {
@@ -70,6 +72,9 @@ impl System {
             Self::KvAccelBlocking => "KVAccel, writers wait".to_owned(),
             Self::Exact(Rollback::Eager) => "exact".to_owned(),
             Self::Exact(rollback) => format!("exact {}", rollback.name()),
+            Self::Adaptive(Objective::Writes) => "adaptive for writes".to_owned(),
+            Self::Adaptive(Objective::Reads) => "adaptive for reads".to_owned(),
+            Self::Adaptive(Objective::Weighted) => "adaptive for both".to_owned(),
         }
     }
 
@@ -126,15 +131,17 @@ impl System {
         let poll = Duration::from_nanos(second(factor).as_nanos() / 10);
         let (detector, rollback) = match self {
             Self::Exact(rollback) => (Detector::Exact, rollback),
+            Self::Adaptive(_) => (Detector::Exact, Rollback::Adaptive),
             Self::KvAccel(rollback) => (Detector::Published, rollback),
             Self::KvAccelBlocking | Self::RocksDb { .. } | Self::Adoc { .. } => {
                 (Detector::Published, Rollback::Eager)
             }
         };
         let blocks_writers = self == Self::KvAccelBlocking;
+        let objective = if let Self::Adaptive(objective) = self { objective } else { Objective::Weighted };
         let reserve_bytes = Options::default().reserve_bytes / factor;
         // How long no write comes before writing is over is not scaled: it has to be more than a read takes, which is not scaled either.
-        Options { detector, rollback, poll, reserve_bytes, blocks_writers, ..Options::default() }
+        Options { detector, rollback, objective, poll, reserve_bytes, blocks_writers, ..Options::default() }
     }
 
     /// The build of a store at the host.

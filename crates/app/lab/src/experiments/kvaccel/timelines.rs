@@ -19,15 +19,20 @@ const WRITES_MIN: u64 = 4000;
 const POINTS_MAX: usize = 400;
 
 /// A system's run of workload A.
-struct Line {
-    system: System,
+pub(super) struct Line {
+    pub system: System,
     threads: u32,
-    result: RunResult,
+    pub result: RunResult,
     changes: [u64; 2],
 }
 
 impl Line {
-    fn run(setup: &Setup<'_>, operations: u64, system: System, threads: u32) -> Result<Self, LabError> {
+    pub(super) fn run(
+        setup: &Setup<'_>,
+        operations: u64,
+        system: System,
+        threads: u32,
+    ) -> Result<Self, LabError> {
         setup.cx.note(format!("{} with {threads} threads", system.name()));
         let job = writes(setup.cx, operations, setup.plan.value_bytes);
         let ran = system.run(setup, threads, &[job])?;
@@ -68,7 +73,7 @@ impl Line {
         }
     }
 
-    fn told(&self) -> String {
+    pub(super) fn told(&self) -> String {
         let (stopped, r) = (self.result.stalls.all(Hold::Stopped), &self.result);
         format!(
             "{}({}): {}{:.1} thousand writes a second, {} of {} seconds without one, {} below a tenth of the mean; stopped {} times for {:.1} % of \
@@ -195,10 +200,15 @@ fn longest(result: Option<&RunResult>) -> String {
     let Some(result) = result else { return String::new() };
     let counted =
         |name: &str| result.counters.iter().find(|(known, _)| *known == name).map_or(0, |(_, n)| *n);
+    let ms = |name: &str| counted(name) as f64 / 1e6;
     format!(
-        "The longest put took {:.2} ms; {} writes waited for a scan's beginning or for the device's being emptied, which took {:.2} ms in all, and {} \
-         found the device's tree full.",
+        "The longest put took {:.2} ms: {:.2} in a command of the device's tree, {:.2} in the main tree, {:.2} behind a write of its key and {:.2} held; {} \
+         writes waited for a scan's beginning or for the device's being emptied, which took {:.2} ms in all, and {} found the device's tree full.",
         result.latency.max() as f64 / 1e6,
+        ms("longest_write_in_device_ns"),
+        ms("longest_write_in_main_ns"),
+        ms("longest_write_in_line_ns"),
+        ms("longest_write_held_ns"),
         counted("redirected_held"),
         counted("device_emptying_ns") as f64 / 1e6,
         counted("redirected_turned_back"),

@@ -233,7 +233,7 @@ impl Rig {
 
     /// All pairs, by a scan.
     fn scan(&mut self, snapshot: Option<u32>) -> BTreeMap<Vec<u8>, Vec<u8>> {
-        pairs(&self.run(Op::Scan { from: Vec::new(), entries: ALL, snapshot }, &mut nobody))
+        pairs(&self.run(Op::Scan { from: Vec::new(), backwards: false, entries: ALL, snapshot }, &mut nobody))
     }
 
     /// What there is of the keys that were written.

@@ -99,7 +99,7 @@ impl Views {
         let (number, _) = self.snapshots.swap_remove(which);
         assert_eq!(self.run(Op::Release(number)), Ok(Answer::Done));
         assert_eq!(self.run(Op::Release(number)), Ok(Answer::NoSnapshot));
-        let gone = Op::Scan { from: Vec::new(), entries: 1, snapshot: Some(number) };
+        let gone = Op::Scan { from: Vec::new(), backwards: false, entries: 1, snapshot: Some(number) };
         assert_eq!(self.run(gone), Ok(Answer::NoSnapshot));
     }
 
@@ -113,7 +113,7 @@ impl Views {
         let entries = if self.rng.below(2) == 0 { ALL } else { self.rng.below(20) as u32 };
         let wanted: Pairs =
             all.range(from.clone()..).take(entries as usize).map(|(k, v)| (k.clone(), v.clone())).collect();
-        match self.rig.store.submit(Op::Scan { from, entries, snapshot }, Work::Free) {
+        match self.rig.store.submit(Op::Scan { from, backwards: false, entries, snapshot }, Work::Free) {
             Ok(outcome) => assert!(pairs(&outcome) == wanted, "a scan under {snapshot:?}"),
             Err(ticket) => self.scanning.push(Scanning { ticket, pairs: wanted }),
         }
@@ -185,7 +185,7 @@ fn a_write_is_refused_for_what_snapshots_see() {
         let refused = (0..OPERATIONS).any(|n| {
             if n % 40 == 0 {
                 views.take();
-                let scan = Op::Scan { from: Vec::new(), entries: ALL, snapshot: None };
+                let scan = Op::Scan { from: Vec::new(), backwards: false, entries: ALL, snapshot: None };
                 _ = views.rig.store.submit(scan, Work::Free);
             }
             let put = writes(&mut views.expected, &[(views.rng.below(KEYS) as KeyNumber, true)]);
@@ -233,7 +233,8 @@ fn engines_without_an_order_refuse_scans_and_snapshots() {
         if rig.store.takes_scans() {
             continue;
         }
-        for op in [Op::Scan { from: Vec::new(), entries: 1, snapshot: None }, Op::Snapshot] {
+        for op in [Op::Scan { from: Vec::new(), backwards: false, entries: 1, snapshot: None }, Op::Snapshot]
+        {
             let ended = rig.run(op, &mut nobody);
             assert!(matches!(ended, Err(KvError::Unsupported(_))), "{subject:?}: {ended:?}");
         }

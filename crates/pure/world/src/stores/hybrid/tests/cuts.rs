@@ -5,20 +5,73 @@
 use super::histories::{KEYS, Kept, Planted, key, value};
 use super::rig::{Rig, Terms, terms};
 use saker_engine::KvError;
-use saker_host::host_kv::{Answer, Op};
+use saker_host::WriteBatch;
+use saker_host::host_kv::{Answer, Batch, Op};
 use saker_hybrid::planted::Fault;
 use saker_hybrid::{Detector, Options, Rollback};
-use saker_sim::{Duration, Seed};
+use saker_sim::{Duration, Rng, Seed};
 use saker_testing::tier;
 use std::collections::BTreeMap;
 
-/// What a key may have: its value when it was flushed last, and all that was written since then. `None`: nothing.
-type Allowed = BTreeMap<Vec<u8>, Vec<Option<Vec<u8>>>>;
+/// By key what was written, the oldest first. `None`: nothing.
+type Writes = BTreeMap<Vec<u8>, Vec<Option<Vec<u8>>>>;
+
+/// What a history has written.
+#[derive(Default)]
+struct Written {
+    /// What a key may have: its value when it was flushed last, and all that was written since then.
+    allowed: Writes,
+    /// All that keys ever had.
+    all: Writes,
+    /// Batches: of each key the place of its write among all.
+    batches: Vec<Vec<(Vec<u8>, usize)>>,
+}
+
+impl Written {
+    /// It may have been carried out.
+    fn note(&mut self, key: &[u8], value: &Option<Vec<u8>>) -> usize {
+        self.allowed.entry(key.to_vec()).or_default().push(value.clone());
+        let all = self.all.entry(key.to_vec()).or_insert_with(|| vec![None]);
+        all.push(value.clone());
+        all.len() - 1
+    }
+
+    fn batch(&mut self, rng: &mut Rng, number: u64) -> Op {
+        let (mut writes, mut places) = (WriteBatch::new(), Vec::new());
+        let first = rng.below(KEYS);
+        for n in 0..2 + rng.below(4) {
+            let (key, value) = (key((first + n * 7) % KEYS), value(rng, number, 6000));
+            writes.put(&key, &value);
+            places.push((key.clone(), self.note(&key, &Some(value))));
+        }
+        self.batches.push(places);
+        Op::Batch(Batch::new(writes).expect("keys that are keys"))
+    }
+
+    /// Of each batch there is all or nothing, as far as later writes do not hide it.
+    fn are_whole(&self, found: &BTreeMap<Vec<u8>, Option<Vec<u8>>>) -> Kept {
+        for batch in &self.batches {
+            let (mut has, mut lacks) = (0, 0);
+            for (key, place) in batch {
+                let known = self.all[key].iter().enumerate();
+                let at: Vec<usize> =
+                    known.filter(|(_, value)| **value == found[key]).map(|(at, _)| at).collect();
+                has += usize::from(at == [*place]);
+                lacks += usize::from(at.iter().all(|at| at < place));
+            }
+            if has > 0 && lacks > 0 {
+                return Err(format!("of a batch {has} pairs are there, and {lacks} are not"));
+            }
+        }
+        Ok(())
+    }
+}
 
 /// Writes one at a time until power is cut; what each key may have then, and whether it was.
-fn until_cut(rig: &mut Rig, seed: u64, operations: u64) -> (Allowed, bool) {
+fn until_cut(rig: &mut Rig, seed: u64, operations: u64) -> (Written, bool) {
     let mut rng = Seed(seed).child("cuts").rng();
-    let mut allowed: Allowed = (0..KEYS).map(|n| (key(n), vec![None])).collect();
+    let allowed: Writes = (0..KEYS).map(|n| (key(n), vec![None])).collect();
+    let mut known = Written { all: allowed.clone(), allowed, batches: Vec::new() };
     for number in 1..=operations {
         let key = key(rng.below(KEYS));
         let (op, written) = match rng.below(20) {
@@ -28,10 +81,11 @@ fn until_cut(rig: &mut Rig, seed: u64, operations: u64) -> (Allowed, bool) {
                 // Time for copies to go back.
                 rig.pass(Duration::from_nanos(1_500_000));
                 if !rig.is_powered() {
-                    return (allowed, true);
+                    return (known, true);
                 }
                 continue;
             }
+            7 | 8 => (known.batch(&mut rng, number), None),
             _ => {
                 let value = value(&mut rng, number, 6000);
                 (Op::Put(key.clone(), value.clone()), Some(Some(value)))
@@ -39,12 +93,13 @@ fn until_cut(rig: &mut Rig, seed: u64, operations: u64) -> (Allowed, bool) {
         };
         if let Some(written) = &written {
             // Also if nobody is told: it may have been carried out.
-            allowed.entry(key).or_default().push(written.clone());
+            known.note(&key, written);
         }
-        let Some(outcome) = rig.ask(op) else { return (allowed, true) };
+        let is_flush = op == Op::Flush;
+        let Some(outcome) = rig.ask(op) else { return (known, true) };
         match outcome {
-            Ok(_) if written.is_none() => {
-                for all in allowed.values_mut() {
+            Ok(_) if is_flush => {
+                for all in known.allowed.values_mut() {
                     all.drain(..all.len() - 1);
                 }
             }
@@ -52,7 +107,7 @@ fn until_cut(rig: &mut Rig, seed: u64, operations: u64) -> (Allowed, bool) {
             Err(why) => panic!("{why}"),
         }
     }
-    (allowed, false)
+    (known, false)
 }
 
 /// What each key has.
@@ -69,7 +124,7 @@ fn contents(rig: &mut Rig) -> Option<BTreeMap<Vec<u8>, Option<Vec<u8>>>> {
     Some(all)
 }
 
-fn is_allowed(found: &BTreeMap<Vec<u8>, Option<Vec<u8>>>, allowed: &Allowed) -> Kept {
+fn is_allowed(found: &BTreeMap<Vec<u8>, Option<Vec<u8>>>, allowed: &Writes) -> Kept {
     for (key, value) in found {
         let all = &allowed[key];
         if !all.contains(value) {
@@ -86,7 +141,7 @@ fn is_allowed(found: &BTreeMap<Vec<u8>, Option<Vec<u8>>>, allowed: &Allowed) -> 
 /// A history that is cut there; what is left is recovered, with a cut of that as well if `recut` says so. Whether the first cut came.
 fn cut_at(terms: &Terms, seed: u64, at: u64, recut: Option<u64>, operations: u64) -> Result<bool, String> {
     let mut rig = Rig::new(terms, seed, at);
-    let (allowed, is_cut) = until_cut(&mut rig, seed, operations);
+    let (written, is_cut) = until_cut(&mut rig, seed, operations);
     if !is_cut {
         return Ok(false);
     }
@@ -103,7 +158,8 @@ fn cut_at(terms: &Terms, seed: u64, at: u64, recut: Option<u64>, operations: u64
         };
         let mut is_over = false;
         if let Some(found) = contents(&mut rig) {
-            is_allowed(&found, &allowed)?;
+            is_allowed(&found, &written.allowed)?;
+            written.are_whole(&found)?;
             if known.get_or_insert_with(|| found.clone()) != &found {
                 return Err("a cut changes what was read before it".to_owned());
             }

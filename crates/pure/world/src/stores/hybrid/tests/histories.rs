@@ -2,12 +2,12 @@
 //! Random histories: what the store answers is what a map of pairs would.
 
 use super::rig::{Rig, Terms, terms};
+use super::shown::{Way, shows};
 use saker_engine::KvError;
 use saker_host::WriteBatch;
 use saker_host::host_kv::{Answer, Batch, Op, Outcome, Ticket};
 use saker_hybrid::planted::{Fault, plant};
 use saker_hybrid::{Detector, Objective, Options, Rollback};
-use saker_nvme::group::pairs_of;
 use saker_sim::{Duration, Rng, Seed};
 use saker_testing::tier;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,14 +43,13 @@ enum Expected {
     Missing(Vec<u8>),
     Done,
     Snapshot(Pairs, BTreeSet<Vec<u8>>),
-    /// The pairs from a key on, so many, as they were; of those of these keys nothing is known.
+    /// The pairs of a way as they were; of those of these keys nothing is known.
     Shown {
-        from: Vec<u8>,
-        entries: usize,
+        way: Way,
         pairs: Pairs,
         unknown: BTreeSet<Vec<u8>>,
-        /// Of now: scans that had begun again by then, and keys written since. If this one does, it is of a later moment.
-        later: Option<(u64, BTreeSet<Vec<u8>>)>,
+        /// Of now: keys written since. It may wait before it begins, or begin again, and is of a later moment then.
+        later: Option<BTreeSet<Vec<u8>>>,
     },
 }
 
@@ -155,21 +154,18 @@ impl History {
             Some((number, pairs, unknown)) => (Some(*number), pairs.clone(), unknown.clone()),
             None => (None, self.model.clone(), self.busy.clone()),
         };
-        let later = snapshot.is_none().then(|| (self.scans_again(), BTreeSet::new()));
-        let expected =
-            Expected::Shown { from: from.clone(), entries: entries as usize, pairs, unknown, later };
-        (Op::Scan { from, entries, snapshot }, expected, Vec::new())
+        let later = snapshot.is_none().then(BTreeSet::new);
+        let way = Way { from: from.clone(), backwards: self.rng.below(3) == 0, entries: entries as usize };
+        let backwards = way.backwards;
+        let expected = Expected::Shown { way, pairs, unknown, later };
+        (Op::Scan { from, backwards, entries, snapshot }, expected, Vec::new())
     }
 
-    fn scans_again(&self) -> u64 {
-        self.rig.counter("device_scans_again")
-    }
-
-    /// Keys are being written while scans are on their way.
+    /// Keys are being written while scans and snapshots are on their way.
     fn note_later(&mut self, expected: &Expected) {
         let Expected::Written(written) = expected else { return };
         for flight in self.flights.values_mut() {
-            if let Expected::Shown { later: Some((_, keys)), .. } = flight {
+            if let Expected::Shown { later: Some(keys), .. } | Expected::Snapshot(_, keys) = flight {
                 keys.extend(written.iter().map(|(key, _)| key.clone()));
             }
         }
@@ -210,11 +206,9 @@ impl History {
             }
             // The device ends a view when much has been written meanwhile.
             (Ok(Answer::NoSnapshot), Expected::Shown { later, .. }) => later.is_none(),
-            (Ok(Answer::Pairs(payload)), Expected::Shown { from, entries, pairs, mut unknown, later }) => {
-                if let Some((_, keys)) = later.filter(|(before, _)| *before < self.scans_again()) {
-                    unknown.extend(keys);
-                }
-                return shows(payload, (&from, entries), &pairs, &unknown);
+            (Ok(Answer::Pairs(payload)), Expected::Shown { way, pairs, mut unknown, later }) => {
+                unknown.extend(later.into_iter().flatten());
+                return shows(payload, &way, &pairs, &unknown);
             }
             _ => false,
         };
@@ -304,17 +298,19 @@ impl History {
             };
             ensure(is_right, || format!("key {n}: {:?}", brief(&found)))?;
         }
-        let all = self.rig.ask(Op::Scan { from: Vec::new(), entries: u32::MAX, snapshot: None });
-        match all {
-            Some(Ok(Answer::Pairs(payload))) => {
-                shows(&payload, (&[], usize::MAX), &self.model, &BTreeSet::new())
+        for backwards in [false, true] {
+            let way = Way { from: Vec::new(), backwards, entries: usize::MAX };
+            let scan = Op::Scan { from: Vec::new(), backwards, entries: u32::MAX, snapshot: None };
+            match self.rig.ask(scan) {
+                Some(Ok(Answer::Pairs(payload))) => shows(&payload, &way, &self.model, &BTreeSet::new())?,
+                other => return Err(format!("a scan of all: {other:?}")),
             }
-            other => Err(format!("a scan of all: {other:?}")),
         }
+        Ok(())
     }
 }
 
-fn ensure(holds: bool, why: impl FnOnce() -> String) -> Kept {
+pub fn ensure(holds: bool, why: impl FnOnce() -> String) -> Kept {
     if holds { Ok(()) } else { Err(why()) }
 }
 
@@ -327,33 +323,6 @@ fn device_pairs(rig: &mut Rig) -> u64 {
 fn brief(outcome: &Outcome) -> String {
     let text = format!("{outcome:?}");
     text.chars().take(120).collect()
-}
-
-/// Whether a scan has shown the first so many pairs from a key on, each once. Of unknown keys old, new and nothing are right.
-fn shows(
-    payload: &[u8],
-    (from, entries): (&[u8], usize),
-    pairs: &Pairs,
-    unknown: &BTreeSet<Vec<u8>>,
-) -> Kept {
-    let shown = pairs_of(payload);
-    let keys: Vec<&[u8]> = shown.iter().map(|(key, _)| *key).collect();
-    ensure(keys.is_sorted_by(|a, b| a < b), || format!("keys twice, or out of order: {keys:?}"))?;
-    ensure(keys.len() <= entries && keys.iter().all(|key| *key >= from), || {
-        "keys that nobody asked for".to_owned()
-    })?;
-    let is_known = |key: &[u8]| !unknown.contains(key);
-    for (key, value) in shown.iter().filter(|(key, _)| is_known(key)) {
-        ensure(pairs.get(*key).is_some_and(|known| known == value), || format!("{key:?} is not as it was"))?;
-    }
-    // It ends behind the last key shown, if it is full.
-    let end = if keys.len() < entries { None } else { keys.last().copied() };
-    let owed =
-        pairs.keys().filter(|key| key.as_slice() >= from && end.is_none_or(|end| key.as_slice() <= end));
-    for key in owed.filter(|key| is_known(key)) {
-        ensure(keys.contains(&key.as_slice()), || format!("{key:?} is missing"))?;
-    }
-    Ok(())
 }
 
 /// A history, with everything back now and then.
@@ -464,6 +433,7 @@ fn what_is_planted_shows() {
         (Fault::LostTombstone, usual),
         (Fault::StaleCopy, usual),
         (Fault::DroppedEarly, usual),
+        (Fault::FallsAsItRises, usual),
         (Fault::ViewOver, small_and_lazy()),
         (Fault::TooLong, full(Detector::Exact, Rollback::Eager)),
         (Fault::RefusedIsDone, full(Detector::Exact, Rollback::Lazy)),

@@ -78,8 +78,8 @@ impl Run {
             75..80 => (Op::Exists(name), Call::Exists(at)),
             80..90 => self.batch(),
             _ => {
-                let (from, entries, snapshot) = (Vec::new(), KEYS as u32 + 1, None);
-                (Op::Scan { from, entries, snapshot }, Call::Scan)
+                let (from, backwards) = (Vec::new(), self.rng.below(2) == 0);
+                (Op::Scan { from, backwards, entries: KEYS as u32 + 1, snapshot: None }, Call::Scan)
             }
         }
     }
@@ -226,7 +226,13 @@ fn operations_that_meet_happen_at_one_moment() {
 #[test]
 fn what_is_planted_is_not_linearizable() {
     let usual = terms(Detector::Exact, Rollback::Eager);
-    for fault in [Fault::LostTombstone, Fault::StaleCopy, Fault::DroppedEarly] {
+    let told = terms(Detector::Published, Rollback::Eager);
+    for (fault, usual) in [
+        (Fault::LostTombstone, usual),
+        (Fault::StaleCopy, usual),
+        (Fault::DroppedEarly, usual),
+        (Fault::ViewAmidWrites, told),
+    ] {
         let found = (1..=40).find_map(|seed| {
             let _planted = Planted::new(fault);
             history(&usual, seed, 12).err().map(|_| seed)

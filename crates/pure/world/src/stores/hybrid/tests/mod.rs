@@ -6,6 +6,7 @@ mod cuts;
 mod histories;
 mod linear;
 mod rig;
+mod shown;
 
 use super::{Dual, iter_kvssd};
 use crate::result::Job;

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The longest waits of writes on an image, against the clock: the store over both namespaces beside `lsm` without slowdown.
+//!
+//! `cargo bench -p saker-bench --bench stalls -- --seconds 600` takes twice so many seconds: so many for each store, in slices of ten
+//! seconds that take turns. Without `--bench`, as `cargo test` runs it, it does a little of each and judges nothing. `--folder` says where
+//! the images are made (2 GiB of flash each, sparse; a folder for temporary files unless told), `--option` adds an option to both URLs.
+//!
+//! # Plan
+//!
+//! Written before the first run. Workload B: nine puts of 4 KiB under random keys of 4 bytes, then a get of a key that was written; one thread,
+//! which waits for each. 100,000 keys, seed 1, the same operations in the same order for both stores. Profile `saker-mid`, timing `off`: what is measured is
+//! our code and this machine's file. Memtables of 4 MiB, triggers of level 0 as RocksDB's (4, 20, 36), no slowdown. `lsm` is the engine of a key-value
+//! namespace on all of the flash; the other store is `hybrid=eager`, `lazy` with `--policy`. What counts is each put's time from call to return, from the first
+//! one on. Judged is: the 99.9th percentile of puts and the longest one, each at most half of that of `lsm`. What would make it fail: a machine that
+//! is so busy that its own pauses are the longest waits; a tree in the device that stops as long as the one at the host; or an engine whose
+//! stops on the caller's thread are no longer than what redirection costs.
+
+use hdrhistogram::Histogram;
+use saker::{EngineKind, ImagePlan, Kv};
+use saker_sim::{Rng, Seed};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const KEYS: u64 = 100_000;
+const VALUE_BYTES: usize = 4096;
+const FLASH_BYTES: u64 = 2 << 30;
+const PROFILE: &str = "saker-mid";
+const SHARED: &str = "write_buffer_size=4MiB&slowdown=off";
+const SLICE: Duration = Duration::from_secs(10);
+/// Of the smoke mode.
+const SMOKE: Duration = Duration::from_millis(200);
+
+/// A store and what was measured of it.
+struct Side {
+    name: String,
+    kv: Kv,
+    rng: Rng,
+    number: u64,
+    puts: Histogram<u64>,
+    gets: Histogram<u64>,
+    elapsed: Duration,
+    /// When the longest put began, after the first operation.
+    longest_at: Duration,
+}
+
+impl Side {
+    fn new(name: &str, url: &str) -> Self {
+        let kv = Kv::open(url).unwrap_or_else(|error| panic!("{url}: {error}"));
+        let none = || Histogram::new(3).expect("three digits");
+        let rng = Seed(1).child("stalls").rng();
+        let (number, elapsed, longest_at) = (0, Duration::ZERO, Duration::ZERO);
+        Self { name: name.to_owned(), kv, rng, number, puts: none(), gets: none(), elapsed, longest_at }
+    }
+
+    /// Goes on for a slice.
+    fn go_on(&mut self, slice: Duration) {
+        let (begun, before) = (Instant::now(), self.elapsed);
+        let mut value = vec![0x5a; VALUE_BYTES];
+        while begun.elapsed() < slice {
+            let key = (self.rng.below(KEYS) as u32).to_be_bytes();
+            let at = Instant::now();
+            if self.number % 10 == 9 {
+                self.kv.get(&key).unwrap_or_else(|error| panic!("{}: {error}", self.name));
+                self.gets.saturating_record(at.elapsed().as_nanos() as u64);
+            } else {
+                value[..8].copy_from_slice(&self.number.to_le_bytes());
+                self.kv.put(&key, &value).unwrap_or_else(|error| panic!("{}: {error}", self.name));
+                let took = at.elapsed().as_nanos() as u64;
+                if took > self.puts.max() {
+                    self.longest_at = before + at.duration_since(begun);
+                }
+                self.puts.saturating_record(took);
+            }
+            self.number += 1;
+        }
+        self.elapsed = before + begun.elapsed();
+    }
+
+    fn counter(&mut self, name: &str) -> u64 {
+        let all = self.kv.counters().ok().flatten().unwrap_or_default();
+        all.iter().find(|counter| counter.name == name).map_or(0, |counter| counter.value)
+    }
+
+    fn tell(&mut self) {
+        let us = |ns: u64| ns as f64 / 1e3;
+        let of = |all: &Histogram<u64>| {
+            let at = |part| us(all.value_at_quantile(part));
+            format!("{:>9.1} {:>9.1} {:>9.1} {:>11.1}", at(0.5), at(0.99), at(0.999), us(all.max()))
+        };
+        let rate = self.number as f64 / self.elapsed.as_secs_f64();
+        println!("{:<14} {:>9.0} {:>5} {}", self.name, rate, "put", of(&self.puts));
+        println!("{:<14} {:>9} {:>5} {}", "", "", "get", of(&self.gets));
+        let redirected = self.counter("redirected_writes");
+        let [rollbacks, emptied] = ["rollbacks", "device_emptied"].map(|name| self.counter(name));
+        println!(
+            "{:<14} the longest put began {:.1} s after the first operation; {redirected} writes redirected, {rollbacks} rollbacks, {emptied} times \
+             emptied",
+            "",
+            self.longest_at.as_secs_f64()
+        );
+    }
+}
+
+/// What was typed.
+struct Asked {
+    is_full: bool,
+    seconds: u64,
+    folder: Option<PathBuf>,
+    policy: String,
+    options: Vec<String>,
+}
+
+impl Asked {
+    fn of(arguments: impl Iterator<Item = String>) -> Self {
+        let policy = "eager".to_owned();
+        let mut asked = Self { is_full: false, seconds: 600, folder: None, policy, options: Vec::new() };
+        let mut arguments = arguments;
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value"));
+            match argument.as_str() {
+                "--bench" => asked.is_full = true,
+                "--seconds" => asked.seconds = value().parse().expect("--seconds is a number"),
+                "--folder" => asked.folder = Some(value().into()),
+                "--policy" => asked.policy = value(),
+                "--option" => asked.options.push(value()),
+                _ => {}
+            }
+        }
+        asked
+    }
+}
+
+fn open(folder: &Path, asked: &Asked) -> [Side; 2] {
+    let more: String = asked.options.iter().map(|option| format!("&{option}")).collect();
+    let flash = if asked.is_full { FLASH_BYTES } else { FLASH_BYTES / 2 };
+    let [lsm, both] = ["lsm.img", "hybrid.img"].map(|name| folder.join(name));
+    let plan = ImagePlan { engine: EngineKind::LSM, ..ImagePlan::kv(flash, PROFILE, 1) };
+    plan.create(&lsm).expect("made");
+    ImagePlan::hybrid(flash, PROFILE, 1).create(&both).expect("made");
+    let hybrid = format!("hybrid={}", asked.policy);
+    [
+        Side::new("lsm", &format!("file:{}?{SHARED}{more}", lsm.display())),
+        Side::new(&hybrid, &format!("file:{}?{hybrid}&{SHARED}{more}", both.display())),
+    ]
+}
+
+/// Whether the second is at most half of the first.
+fn judge(what: &str, lsm: u64, hybrid: u64) {
+    let ratio = hybrid as f64 / lsm.max(1) as f64;
+    println!("{what}: {ratio:.3} of lsm's, {}", if ratio <= 0.5 { "at most half" } else { "MORE THAN HALF" });
+}
+
+fn main() {
+    let asked = Asked::of(std::env::args().skip(1));
+    let temporary = tempfile::tempdir().expect("a folder");
+    let folder = asked.folder.as_deref().unwrap_or_else(|| temporary.path());
+    let mut sides = open(folder, &asked);
+    let (slice, total) =
+        if asked.is_full { (SLICE, Duration::from_secs(asked.seconds)) } else { (SMOKE, SMOKE) };
+    while sides.iter().any(|side| side.elapsed < total) {
+        for side in &mut sides {
+            let left = total.saturating_sub(side.elapsed);
+            side.go_on(slice.min(left));
+        }
+    }
+    println!(
+        "{:<14} {:>9} {:>5} {:>9} {:>9} {:>9} {:>11}",
+        "store", "ops/s", "us", "p50", "p99", "p99.9", "longest"
+    );
+    sides.iter_mut().for_each(Side::tell);
+    if asked.is_full {
+        let [lsm, hybrid] = &sides;
+        let p999 = |side: &Side| side.puts.value_at_quantile(0.999);
+        judge("p99.9 of puts", p999(lsm), p999(hybrid));
+        judge("longest put", lsm.puts.max(), hybrid.puts.max());
+    }
+    for side in sides {
+        side.kv.close().expect("closes");
+    }
+}
