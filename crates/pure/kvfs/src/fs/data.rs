@@ -109,7 +109,7 @@ impl<D: Disk> Fs<D> {
             self.commit()?;
         }
         if blocks > self.space.free_blocks() {
-            self.give_back_ahead()?;
+            self.give_back_ahead();
         }
         if blocks > self.space.free_blocks() { Err(FsError::NoSpace("no block is free")) } else { Ok(()) }
     }
@@ -137,15 +137,13 @@ impl<D: Disk> Fs<D> {
         Err(FULL_JOURNAL)
     }
 
-    /// Blocks that files have ahead of their bytes are free again.
-    fn give_back_ahead(&mut self) -> Result<(), FsError> {
-        self.settle()?;
+    /// Blocks that files have ahead of their bytes are free again. No trailer is in them: this is done behind a commit.
+    fn give_back_ahead(&mut self) {
         let block_bytes = self.block_bytes();
         for live in self.live.values_mut() {
             let needed = live.blocks(block_bytes);
             live.extents.cut(needed).into_iter().for_each(|run| self.space.give(run));
         }
-        Ok(())
     }
 
     /// Writes a file's tail to the device, its last block too if `all`.
