@@ -5,7 +5,7 @@ use saker_flash::nand::Shape;
 use saker_flash::page_map::gc::Progress as Background;
 use saker_flash::page_map::recover::Recovery;
 use saker_flash::page_map::{BlockError, PageMap, PageMapConfig};
-use saker_flash::{FaultPlan, Flash, MemCells, PowerCut};
+use saker_flash::{FaultPlan, Flash, MemCells, PowerCut, Timings};
 use saker_log::recover::Progress;
 use saker_segment_store::{Geometry, PageBuffer, PageBufferMemory, Step, Stream};
 use saker_sim::{Class, Free, Seed};
@@ -39,9 +39,14 @@ impl Bench {
     }
 
     fn new() -> Self {
+        Self::timed(None)
+    }
+
+    /// With `timings` what is programmed is on its way until somebody steps.
+    fn timed(timings: Option<Timings>) -> Self {
         let media = MemCells::new(Shape { geometry: GEOMETRY, channels: 2, luns: 4 });
         let page_buffer = PageBuffer::heap(SLOTS, GEOMETRY.page_bytes, GEOMETRY.oob_bytes);
-        Self::on(Flash::power_on(media, page_buffer, None, FaultPlan::default()))
+        Self::on(Flash::power_on(media, page_buffer, timings, FaultPlan::default()))
     }
 
     /// What the next process finds if this one is killed now.
@@ -120,6 +125,44 @@ fn a_block_that_is_written_again_takes_two_sectors() {
     assert_eq!(stats.bytes_appended[Stream::User as usize], 2 * u64::from(BLOCK));
     assert_eq!(stats.pages_programmed[Stream::User as usize], 0);
     assert_eq!(bench.killed().all()[5], 999_u32 as u8);
+}
+
+/// The scan behind a checkpoint does not look at sectors before its cut.
+#[test]
+fn what_a_checkpoint_has_seen_is_not_written_again() {
+    for is_killed in [false, true] {
+        let mut bench = Bench::new();
+        (1..3).for_each(|byte| bench.write(5, byte, false));
+        bench.map.begin_checkpoint(&mut bench.flash.view(OWNER, Class::Background));
+        (0..30).for_each(|_| {
+            let _ = bench.background();
+            bench.settle();
+        });
+        assert_eq!(bench.map.stats().checkpoints, 1);
+        if is_killed {
+            bench = bench.killed();
+        }
+        bench.write(5, 3, false);
+        bench.write(7, 4, false);
+        let seen = bench.killed().all();
+        assert_eq!((seen[5], seen[7]), (3, 4), "killed before: {is_killed}");
+    }
+}
+
+/// A page that is on its way to the flash stays as it is.
+#[test]
+fn a_page_that_is_full_is_not_written_again() {
+    let mut bench = Bench::timed(Some(Timings::FREE));
+    (1..3).for_each(|byte| bench.write(5, byte, false));
+    (0..2).for_each(|_| bench.trim(9));
+    bench.write(7, 4, false);
+    bench.write(7, 5, false);
+    while let Some(at) = bench.flash.next_at() {
+        bench.flash.step(at);
+        bench.settle();
+    }
+    let seen = bench.killed().all();
+    assert_eq!((seen[5], seen[7]), (2, 5));
 }
 
 /// Whatever came before: checkpoints, trims, collections, writes that ended in the middle, earlier kills.
