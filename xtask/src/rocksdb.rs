@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `cargo xtask rocksdb`: the comparison of `bench/rocksdb`, a workspace of its own, with what its build needs.
+//! `cargo xtask rocksdb`: the comparison of `bench/rocksdb`, a workspace of its own, with what its build needs; with `--stores` that of
+//! Debian's RocksDB on files and on the plug-in with our own stores.
 //!
 //! RocksDB's bindings are made by bindgen, which loads libclang. Where there is none, Debian's package is installed (as root),
 //! or the wheel of the Python package index is unpacked into the target folder.
@@ -19,6 +20,11 @@ const FOLDERS: [&str; 4] =
 /// # Errors
 /// When libclang cannot be had, or cargo cannot be started.
 pub fn run(workspace: &Workspace, args: &[String]) -> Result<bool, Fault> {
+    if let Some((_, args)) = args.split_first().filter(|(first, _)| *first == "--stores") {
+        let script = workspace.root.join("bindings/rocksdb/check");
+        let status = Command::new(script).arg("compare").args(args).current_dir(&workspace.root).status()?;
+        return Ok(status.success());
+    }
     let target = workspace.metadata.target_directory.join("rocksdb");
     let libclang = libclang(&target)?;
     let mut command = cargo();

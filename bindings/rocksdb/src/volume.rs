@@ -31,6 +31,8 @@ pub struct Volume {
     files: Mutex<Option<Files>>,
     /// Whether the device is in this program's memory, and dies with it.
     is_in_memory: bool,
+    /// Whether it was opened for reading only.
+    is_readonly: bool,
 }
 
 /// A file that somebody has open.
@@ -57,7 +59,9 @@ impl Volume {
         }
         let is_in_memory = url.starts_with("mem:");
         let files = if is_in_memory { saker_files::create(url, None)? } else { saker_files::open(url)? };
-        let volume = Arc::new(Self { files: Mutex::new(Some(files)), is_in_memory });
+        let options = url.split_once('?').map_or("", |(_, options)| options);
+        let is_readonly = options.split('&').any(|option| option == "readonly");
+        let volume = Arc::new(Self { files: Mutex::new(Some(files)), is_in_memory, is_readonly });
         open.push((url.to_owned(), Arc::downgrade(&volume)));
         Ok(volume)
     }
@@ -105,6 +109,11 @@ impl Volume {
     /// # Errors
     /// As of the file system.
     pub fn open_file(self: &Arc<Self>, path: &str, mode: Mode) -> Result<OpenFile, Failure> {
+        // RocksDB cannot go on when a flush of its log fails, but it can when there is none.
+        if self.is_readonly && mode != Mode::Existing && path.ends_with(".log") {
+            let text = format!("{path}: the device was opened for reading, and is write protected");
+            return Err(Failure { code: Code::Io, text });
+        }
         self.with(|files| {
             let id = match mode {
                 Mode::Existing => files.open(path)?,

@@ -8,7 +8,8 @@
 //! torn. A checkpoint of the next generation is written to the other area, so that the one before stays whole until it is.
 //!
 //! A passing record, `SKJP`, is for those who outlive the program and not for power cuts: nothing is flushed before it or behind it. The
-//! last one grows in its place while its operations fit into its block, which then begins with the same operations. A cut may leave any of
+//! last one grows in its place while its operations fit into its block, which then begins with the same operations. The one behind it says
+//! what it had become ([`Op::Behind`]), for a cut may leave it as it was before. A cut may leave any of
 //! them, and of their files' bytes any blocks. So a replay carries out those behind the last `SKJR` one operation after the other, and ends
 //! at the first [`Op::Grow`] whose bytes are not on the device. Those before an `SKJR` are as durable as it is: their bytes are not looked
 //! at, for they may have made room since.
@@ -28,7 +29,7 @@
 
 use crate::disk::{Disk, DiskError};
 use crate::error::{FsError, damaged};
-use crate::layout::{Layout, VERSION_WITHOUT_PASSING};
+use crate::layout::{Layout, VERSION_WITHOUT_FOLLOW, VERSION_WITHOUT_PASSING};
 use crate::op::Op;
 use crate::passing;
 use crate::tree::Tree;
@@ -50,6 +51,8 @@ pub struct Journal {
     at: u64,
     /// Whether it was replayed, and no record written since.
     is_replayed: bool,
+    /// Whether trailers said more than it did.
+    is_lengthened: bool,
     /// Operations of the last record, if it is a passing one; it lies right before `at`.
     passing: Option<Vec<u8>>,
 }
@@ -75,12 +78,26 @@ impl Journal {
     }
 
     fn begin(layout: Layout, area: u8, generation: u64) -> Self {
-        Self { layout, area, generation, number: 0, at: 0, is_replayed: false, passing: None }
+        Self {
+            layout,
+            area,
+            generation,
+            number: 0,
+            at: 0,
+            is_replayed: false,
+            is_lengthened: false,
+            passing: None,
+        }
     }
 
     /// Whether passing records follow the last `SKJR`.
     pub fn has_passing(&self) -> bool {
         self.passing.is_some()
+    }
+
+    /// Whether the replay has taken something from trailers, which the journal does not say yet: until it does, they must stay.
+    pub fn is_lengthened(&self) -> bool {
+        self.is_lengthened
     }
 
     /// Which checkpoint it goes on from.
@@ -136,14 +153,19 @@ impl Journal {
             self.passing = Some(all);
             return done.map(|()| true);
         }
-        if self.layout.version == VERSION_WITHOUT_PASSING || !self.has_room(operations.len()) {
+        let mut all = Vec::with_capacity(self.layout.block_bytes as usize);
+        if let Some(last) = self.passing.as_ref().filter(|_| self.layout.version > VERSION_WITHOUT_FOLLOW) {
+            Op::Behind { crc: crc_fast::crc32_iscsi(last) }.encode(&mut all);
+        }
+        all.extend_from_slice(operations);
+        if self.layout.version == VERSION_WITHOUT_PASSING || !self.has_room(all.len()) {
             return Ok(false);
         }
-        let record = self.encode(MAGIC_PASSING, self.number, operations);
+        let record = self.encode(MAGIC_PASSING, self.number, &all);
         disk.write(self.layout.area(self.area) + self.at, &record)?;
-        self.at += Self::blocks_of(&self.layout, operations.len());
+        self.at += Self::blocks_of(&self.layout, all.len());
         self.number += 1;
-        self.passing = Some(operations.to_vec());
+        self.passing = Some(all);
         Ok(true)
     }
 
@@ -154,6 +176,7 @@ impl Journal {
     pub fn checkpoint(&mut self, disk: &mut impl Disk, operations: &[u8]) -> Result<(), DiskError> {
         (self.area, self.generation) = (1 - self.area, self.generation + 1);
         (self.number, self.at, self.is_replayed) = (0, 0, false);
+        self.is_lengthened = false;
         self.append(disk, operations)
     }
 
@@ -198,7 +221,7 @@ impl Journal {
             next = read_record(disk, &layout, area, journal.at)?;
         }
         let passing = passing.iter().map(|record| (record.number, record.operations.as_slice()));
-        passing::apply(disk, &layout, &mut tree, passing)?;
+        journal.is_lengthened = passing::apply(disk, &layout, &mut tree, passing)?;
         Ok((journal, tree))
     }
 }

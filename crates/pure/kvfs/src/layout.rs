@@ -26,9 +26,11 @@ use crate::extent::Extent;
 
 const MAGIC: &[u8; 8] = b"SAKERFS1";
 /// The format that this code makes.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Before [`crate::journal`] had passing records. Files of that format can be used; their flushes are syncs.
 pub const VERSION_WITHOUT_PASSING: u32 = 1;
+/// Before flushes left trailers ([`crate::trailer`]). Each flush of files of that format is told to the journal.
+pub const VERSION_WITHOUT_FOLLOW: u32 = 2;
 /// Bytes of a superblock.
 pub const SUPERBLOCK_BYTES: usize = 44;
 /// Blocks of this and more bytes can be used: a superblock and the head of a record fit.
@@ -137,9 +139,9 @@ impl Layout {
         let word =
             |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes);
         let (version, block_bytes) = (word(8), word(12));
-        if ![VERSION_WITHOUT_PASSING, VERSION].contains(&version) {
+        if !(VERSION_WITHOUT_PASSING..=VERSION).contains(&version) {
             return Err(FsError::Geometry(format!(
-                "its format is {version}; this program knows 1 and {VERSION}"
+                "its format is {version}; this program knows 1 to {VERSION}"
             )));
         }
         let (blocks, identity, area_blocks) = (number(16), number(24), number(32));

@@ -20,6 +20,7 @@
 //! | [`journal`] | records, checkpoints, replay |
 //! | [`passing`] | replay of records that no flush covers |
 //! | [`layout`] | where what lies, and the superblock |
+//! | [`trailer`] | what flushes leave behind a file's end |
 //! | [`space`] | free blocks |
 //! | [`extent`] | runs of blocks |
 //! | [`inode`] | numbers of files |
@@ -39,6 +40,7 @@ pub mod op;
 pub mod passing;
 pub mod path;
 pub mod space;
+pub mod trailer;
 pub mod tree;
 
 pub use check::{Report, check};

@@ -11,6 +11,8 @@
 //! | 6 | set | inode 8, bytes 8, time 8, blocks kept 8, runs 4, and for each run start 8, blocks 8 |
 //! | 7 | truncate | inode 8, bytes 8, time 8 |
 //! | 8 | grow | as of 6, and between blocks kept and runs: from 8, CRC-32C of the file's bytes from there on 4 |
+//! | 9 | follow | inode 8, from 8, generation 8, number 8, runs as of 6 |
+//! | 10 | behind | CRC-32C of the operations of the passing record before this one 4 |
 //!
 //! A name is its length (1 byte) and its bytes, which are UTF-8.
 #![cfg_attr(
@@ -27,6 +29,7 @@
 use crate::extent::Extent;
 use crate::inode::InodeId;
 use crate::path::is_name;
+use crate::trailer::Follow;
 
 /// What changes the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,6 +122,18 @@ pub enum Op {
         /// The blocks behind those that stay.
         runs: Vec<Extent>,
     },
+    /// From here on trailers may say that a file is longer, if no operation follows ([`crate::trailer`]).
+    Follow {
+        /// Of which file, and where its bytes begin.
+        follow: Follow,
+        /// Blocks ahead of those that it has.
+        runs: Vec<Extent>,
+    },
+    /// The first of a passing record: it counts only behind one with these operations. That one grew, and a cut may have left it as it was.
+    Behind {
+        /// CRC-32C of all its operations.
+        crc: u32,
+    },
 }
 
 /// Bytes of an operation of a checkpoint beside its name and runs, at most.
@@ -181,6 +196,14 @@ impl Op {
                 put_runs(out, runs);
             }
             Self::Truncate { inode, bytes, time } => put_numbers(out, 7, &[inode.0, *bytes, *time]),
+            Self::Follow { follow: Follow { inode, from, generation, number }, runs } => {
+                put_numbers(out, 9, &[inode.0, *from, *generation, *number]);
+                put_runs(out, runs);
+            }
+            Self::Behind { crc } => {
+                out.push(10);
+                out.extend_from_slice(&crc.to_le_bytes());
+            }
         }
     }
 
@@ -221,6 +244,12 @@ impl Op {
                 crc: from.word()?,
                 runs: from.runs()?,
             },
+            9 => {
+                let (inode, at, generation) = (from.inode()?, from.number()?, from.number()?);
+                let follow = Follow { inode, from: at, generation, number: from.number()? };
+                Self::Follow { follow, runs: from.runs()? }
+            }
+            10 => Self::Behind { crc: from.word()? },
             _ => return None,
         };
         *bytes = from.0;
@@ -288,6 +317,8 @@ mod tests {
             Op::Set { inode, bytes: 5000, time, kept: 3, runs: runs.clone() },
             Op::Grow { inode, bytes: 5000, time, kept: 3, from: 1700, crc: 77, runs },
             Op::Truncate { inode, bytes: 1, time },
+            Op::Follow { follow: Follow { inode, from: 5000, generation: 3, number: 4 }, runs: Vec::new() },
+            Op::Behind { crc: 7 },
         ]
     }
 

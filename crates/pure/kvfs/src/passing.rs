@@ -17,12 +17,14 @@ use crate::extent::{Extent, Extents};
 use crate::inode::InodeId;
 use crate::layout::Layout;
 use crate::op::Op;
+use crate::trailer::{self, Follow, Length};
 use crate::tree::Tree;
 
 /// Bytes that one [`Op::Grow`] names, at most.
 pub const GROW_BYTES_MAX: u64 = 2 << 20;
 
-/// Carries operations out up to the first one whose bytes are not on the device. `records`: their numbers and operations.
+/// Carries operations out up to the first one whose bytes are not on the device, and then what trailers say. `records`: their numbers and
+/// operations. Whether trailers said something.
 ///
 /// # Errors
 /// The device's, or what contradicts itself.
@@ -31,22 +33,57 @@ pub fn apply<'r>(
     layout: &Layout,
     tree: &mut Tree,
     records: impl Iterator<Item = (u64, &'r [u8])>,
-) -> Result<(), FsError> {
-    for (number, operations) in records {
+) -> Result<bool, FsError> {
+    let (mut followed, mut before) = (None, None);
+    'records: for (number, operations) in records {
         let mut rest = operations;
         while !rest.is_empty() {
             let op = Op::decode(&mut rest);
             let at = operations.len() - rest.len();
             let op = op.ok_or_else(|| damaged(number, at, "it is not an operation"))?;
+            if let Op::Behind { crc } = op
+                && before.is_some_and(|before| before != crc)
+            {
+                break 'records;
+            }
             if let Op::Grow { inode, bytes, kept, from, crc, runs, .. } = &op
                 && !is_there(disk, layout, &after(tree, *inode, *kept, runs), (*from, *bytes), *crc)?
             {
-                return Ok(());
+                return Ok(false);
             }
             tree.apply(&op).map_err(|why| damaged(number, at, why))?;
+            followed = if let Op::Follow { follow, runs } = op { Some((number, follow, runs)) } else { None };
         }
+        before = Some(crc_fast::crc32_iscsi(operations));
     }
-    Ok(())
+    let Some((number, follow, runs)) = followed else { return Ok(false) };
+    lengthen(disk, layout, tree, &follow, &runs)?.map_err(|why| damaged(number, 0, why))
+}
+
+/// A file has the length of its last trailer, if there is one. The inner error: why it cannot have it.
+fn lengthen(
+    disk: &mut impl Disk,
+    layout: &Layout,
+    tree: &mut Tree,
+    follow: &Follow,
+    runs: &[Extent],
+) -> Result<Result<bool, &'static str>, FsError> {
+    let Some(file) = tree.file(follow.inode).filter(|file| file.bytes == follow.from) else {
+        return Ok(Err("no such file is followed"));
+    };
+    let kept = file.extents.blocks();
+    let extents = after(tree, follow.inode, kept, runs);
+    let Some(Length { bytes, time }) = trailer::longest(disk, layout, follow, &extents)? else {
+        return Ok(Ok(false));
+    };
+    let mut left = bytes.div_ceil(u64::from(layout.block_bytes)).saturating_sub(kept);
+    let needed = extents.from(kept).map(|run| {
+        let blocks = run.blocks.min(left);
+        left -= blocks;
+        Extent { start: run.start, blocks }
+    });
+    let runs = needed.filter(|run| run.blocks > 0).collect();
+    Ok(tree.apply(&Op::Set { inode: follow.inode, bytes, time, kept, runs }).map(|_| true))
 }
 
 /// The blocks of a file when it has grown.

@@ -28,15 +28,38 @@ struct Run {
     rng: Rng,
     open: Vec<(FileId, u64)>,
     full: u64,
+    /// Of so many steps all but one append to a file that is a log, and flush it.
+    logs: u64,
 }
 
 /// What a history comes to: an error of the device ends it.
 type Went = Result<(), FsError>;
 
 impl Run {
-    fn new(disk: Cached, seed: Seed) -> Result<Self, FsError> {
+    fn new(disk: Cached, seed: Seed, logs: u64) -> Result<Self, FsError> {
         let fs = Fs::format(disk, Format { identity: seed.0, area_bytes: Some(AREA_BYTES) })?;
-        Ok(Self { fs, model: Model::new(), rng: seed.child("history").rng(), open: Vec::new(), full: 0 })
+        let rng = seed.child("history").rng();
+        Ok(Self { fs, model: Model::new(), rng, open: Vec::new(), full: 0, logs })
+    }
+
+    /// A few bytes for the last file that was opened, and a flush of it.
+    fn log(&mut self) -> Went {
+        let Some((file, id)) = self.open.last().copied() else { return Ok(()) };
+        let most = [3, 40, 200, 1200][self.rng.below(4) as usize];
+        let data = bytes(&mut self.rng, most);
+        match self.fs.append(file, &data, 4) {
+            Err(FsError::NoSpace(_)) => self.full += 1,
+            done => {
+                done?;
+                self.model.append(id, &data);
+            }
+        }
+        if self.model.paths().iter().any(|path| self.model.file(path) == Some(id)) {
+            self.model.record(id);
+        }
+        self.fs.flush_file(file)?;
+        self.model.is_flushed();
+        Ok(())
     }
 
     /// A name in a directory that is there, or anywhere.
@@ -84,6 +107,9 @@ impl Run {
     }
 
     fn step(&mut self) -> Went {
+        if self.logs > 0 && self.rng.below(self.logs) > 0 {
+            return self.log();
+        }
         match self.rng.below(29) {
             0..3 => {
                 let path = self.path();
@@ -201,7 +227,7 @@ impl Run {
 #[test]
 fn users_see_what_they_did() {
     for seed in saker_testing::seeds(tier(20, 400)) {
-        let mut run = Run::new(Cached::new(6000), Seed(seed)).expect("makes");
+        let mut run = Run::new(Cached::new(6000), Seed(seed), seed % 2 * 6).expect("makes");
         for part in 0..30 {
             run.steps(40).expect("the device works");
             assert!(shown(&mut run.fs).expect("reads").0 == run.model.seen(), "seed {seed}, part {part}");
@@ -213,7 +239,8 @@ fn users_see_what_they_did() {
         assert_eq!(report.problems, [""; 0], "seed {seed}");
         let mut fs = Fs::mount(disk).expect("mounts");
         assert!(shown(&mut fs).expect("reads").0 == seen, "seed {seed}: mounted again");
-        assert!(fs.journal_position().0 > 3, "seed {seed}: checkpoints are made");
+        let is_log = seed % 2 > 0;
+        assert!(is_log || fs.journal_position().0 > 3, "seed {seed}: checkpoints are made");
         everything_removed_is_free(fs);
     }
 }
@@ -231,9 +258,9 @@ fn everything_removed_is_free(mut fs: Fs<Cached>) {
 }
 
 /// A history that is cut at an event, with the device that it was on; whole, if it ends before that.
-fn cut(seed: Seed, steps: u64, event: u64) -> Result<Run, Box<(Run, Cached)>> {
+fn cut(seed: Seed, (steps, logs): (u64, u64), event: u64) -> Result<Run, Box<(Run, Cached)>> {
     let disk = Cached::new(BLOCKS);
-    let mut run = Run::new(disk.clone(), seed).expect("makes");
+    let mut run = Run::new(disk.clone(), seed, logs).expect("makes");
     disk.cut_at(disk.events() + event);
     match run.steps(steps) {
         Ok(()) => Ok(run),
@@ -274,7 +301,7 @@ fn what_was_cut(run: &Run, disk: &Cached, seed: u64, event: u64) -> u64 {
 fn a_cut_at_every_event_leaves_a_prefix() {
     let mut cuts = 0;
     for seed in saker_testing::seeds(tier(4, 200)) {
-        let whole = (0..).find_map(|event| match cut(Seed(seed), STEPS, event) {
+        let whole = (0..).find_map(|event| match cut(Seed(seed), (STEPS, 0), event) {
             Ok(whole) => Some(whole),
             Err(ended) => {
                 cuts += what_was_cut(&ended.0, &ended.1, seed, event);
@@ -287,10 +314,28 @@ fn a_cut_at_every_event_leaves_a_prefix() {
     assert!(cuts > 2000, "{cuts}");
 }
 
+/// The same where most steps append to a log and flush it, so that trailers have its length.
+#[test]
+fn a_cut_at_every_event_of_a_log_leaves_a_prefix() {
+    let (mut cuts, mut trailers) = (0, 0);
+    for seed in saker_testing::seeds(tier(3, 300)) {
+        let whole = (0..).find_map(|event| match cut(Seed(seed), (STEPS, 8), event) {
+            Ok(whole) => Some(whole),
+            Err(ended) => {
+                cuts += what_was_cut(&ended.0, &ended.1, seed, event);
+                None
+            }
+        });
+        trailers += u64::from(whole.is_some_and(|run| run.fs.journal_position().1 < STEPS / 8));
+    }
+    assert!(cuts > 2000 && trailers > 0, "{cuts} cuts, {trailers} journals are short");
+}
+
 /// What was recovered is used, and power goes once more.
 fn again(fs: Fs<Cached>, model: Model, disk: Cached, what: &str) {
     let seed = Seed(what.len() as u64).child(what);
-    let mut run = Run { fs, model, rng: seed.rng(), open: Vec::new(), full: 0 };
+    let mut run =
+        Run { fs, model, rng: seed.rng(), open: Vec::new(), full: 0, logs: what.len() as u64 % 2 * 5 };
     let mut rng = seed.child("events").rng();
     disk.cut_at(disk.events() + rng.below(40));
     if let Err(error) = run.steps(40) {
@@ -310,7 +355,7 @@ fn a_cut_while_a_file_system_is_made_leaves_none_or_an_empty_one() {
     let mut ends: BTreeMap<&str, u64> = BTreeMap::new();
     for event in 0..BLOCKS + 40 {
         let disk = Cached::new(BLOCKS);
-        let mut old = Run::new(disk.clone(), Seed(7)).expect("makes");
+        let mut old = Run::new(disk.clone(), Seed(7), 0).expect("makes");
         old.steps(80).expect("goes on");
         let old = old.fs.unmount().expect("unmounts");
         disk.cut_at(disk.events() + event);

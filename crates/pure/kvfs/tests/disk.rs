@@ -28,6 +28,8 @@ struct State {
     fails: u32,
     /// Flushes that fail, and do nothing.
     failing_flushes: u32,
+    /// So many commands from now on one is carried out and says that it has failed.
+    lies_at: Option<u32>,
 }
 
 /// What survives of what no flush has covered.
@@ -75,6 +77,11 @@ impl Cached {
         self.state.borrow_mut().failing_flushes = flushes;
     }
 
+    /// Behind so many writes one is carried out and fails all the same.
+    pub fn lie_behind(&self, writes: u32) {
+        self.state.borrow_mut().lies_at = Some(writes);
+    }
+
     /// Changes bytes of a block behind everybody's back.
     pub fn forge(&self, block: u64, change: impl FnOnce(&mut [u8])) {
         let mut bytes = vec![0; BLOCK_BYTES as usize];
@@ -116,7 +123,8 @@ impl Cached {
             state.event()?;
             state.cached.entry(at).or_default().push((command, content));
         }
-        Ok(())
+        state.lies_at = state.lies_at.map(|left| left.wrapping_sub(1));
+        if state.lies_at == Some(u32::MAX) { Err(DiskError::new("done, and denied")) } else { Ok(()) }
     }
 }
 

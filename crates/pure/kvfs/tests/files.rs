@@ -82,7 +82,7 @@ fn bytes_of_a_device_are_these() {
     let mut block = [0; 512];
     let layout = [
         &b"SAKERFS1"[..],
-        &[2, 0, 0, 0, 0, 2, 0, 0],
+        &[3, 0, 0, 0, 0, 2, 0, 0],
         &2000_u64.to_le_bytes(),
         &0x1122_3344_5566_7788_u64.to_le_bytes(),
         &31_u64.to_le_bytes(),

@@ -3,7 +3,8 @@
 
 use crate::disk::{BLOCK_BYTES, Cached, Loss};
 use crate::model::shown;
-use saker_kvfs::layout::{SUPERBLOCK_BYTES, VERSION, VERSION_WITHOUT_PASSING};
+use saker_kvfs::layout::{SUPERBLOCK_BYTES, VERSION, VERSION_WITHOUT_FOLLOW, VERSION_WITHOUT_PASSING};
+use saker_kvfs::op::Op;
 use saker_kvfs::{Disk, FileId, Format, Fs, FsError, check};
 use saker_sim::Seed;
 
@@ -158,24 +159,36 @@ fn a_program_that_is_killed_while_it_goes_on_from_a_flush_loses_nothing() {
 /// Records that a cut has left without those before them are not taken for records of the next life.
 #[test]
 fn what_a_cut_leaves_of_passing_records_never_comes_back() {
-    let (disk, mut fs) = fs(400);
+    // A record of two blocks: names and the log.
+    let names = |fs: &mut Fs<Cached>, salt: &str| {
+        let log = fs.create(&format!("{salt}log"), 1).expect("makes");
+        (0..6).for_each(|n| assert!(fs.create(&format!("{salt}{n:050}"), 1).is_ok()));
+        fs.append(log, b"bytes", 1).expect("fits");
+        fs.flush_file(log).expect("flushes");
+        log
+    };
+    // Of this format a record does not say which one it is behind.
+    let disk = of_version(VERSION_WITHOUT_FOLLOW);
+    let mut fs = Fs::mount(disk.clone()).expect("mounts");
     fs.make_directory("d", 1).expect("makes");
     fs.sync().expect("syncs");
-    let file = fs.create("log", 1).expect("makes");
-    for n in 0..40 {
-        fs.append(file, &[n; 100], 1).expect("fits");
-        fs.flush_file(file).expect("flushes");
-    }
-    let full = disk.after_cut(Loss::Nothing, Seed(1));
+    let (generation, records) = fs.journal_position();
+    let log = names(&mut fs, "a");
+    assert_eq!(fs.journal_position(), (generation, records + 1));
+    // And one behind it, of which each operation can be carried out in the second life.
+    fs.make_directory("stale", 1).expect("makes");
+    fs.flush_file(log).expect("flushes");
+    assert_eq!(fs.journal_position(), (generation, records + 2));
     // The first of them is lost.
-    let position = Fs::mount(disk.after_cut(Loss::Everything, Seed(1))).expect("mounts").journal_position();
-    let at = fs.layout().area(1 - (position.0 % 2) as u8) + 1 + position.1;
-    full.forge(at, |block| block.fill(0));
+    let full = disk.after_cut(Loss::Nothing, Seed(1));
+    let at = fs.layout().area(1 - (generation % 2) as u8) + 1 + records;
+    (at..at + 2).for_each(|at| full.forge(at, |block| block.fill(0)));
     let mut fs = Fs::mount(full.clone()).expect("mounts");
     assert_eq!(shown(&mut fs).expect("reads").0.len(), 1);
-    logged(&mut fs, "other", b"of the second life");
+    names(&mut fs, "b");
     let seen = shown(&mut killed(&full)).expect("reads").0;
-    assert_eq!(seen.keys().collect::<Vec<_>>(), ["d", "other"]);
+    assert!(seen.contains_key("blog") && !seen.contains_key("stale"), "{:?}", seen.keys());
+    assert_eq!(seen.len(), 8);
 }
 
 #[test]
@@ -187,29 +200,59 @@ fn more_than_a_megabyte_is_synced() {
     assert_eq!(left(&disk, Loss::Everything)[0].1.as_ref().map(Vec::len), Some(3 << 20));
 }
 
-#[test]
-fn files_of_the_format_before_are_used_and_flushes_are_syncs() {
+/// An empty file system whose superblocks say that it is of a format.
+fn of_version(version: u32) -> Cached {
     let (disk, fs) = fs(400);
-    let (superblocks, blocks) = (fs.layout().superblocks(), fs.layout().blocks);
-    let mut disk_before = fs.unmount().expect("unmounts");
-    assert_eq!((blocks, VERSION, VERSION_WITHOUT_PASSING), (400, 2, 1));
+    let superblocks = fs.layout().superblocks();
+    let mut changed = fs.unmount().expect("unmounts");
     let mut block = [0; BLOCK_BYTES as usize];
-    disk_before.read(0, &mut block).expect("reads");
-    block[8] = 1;
+    changed.read(0, &mut block).expect("reads");
+    block[8..12].copy_from_slice(&version.to_le_bytes());
     let crc = crc_fast::crc32_iscsi(&block[..SUPERBLOCK_BYTES - 4]);
     block[SUPERBLOCK_BYTES - 4..SUPERBLOCK_BYTES].copy_from_slice(&crc.to_le_bytes());
-    superblocks.iter().for_each(|at| disk_before.write(*at, &block).expect("writes"));
-    disk_before.flush().expect("flushes");
-    let mut fs = Fs::mount(disk.clone()).expect("the format before is known");
-    logged(&mut fs, "log", b"synced");
+    superblocks.iter().for_each(|at| changed.write(*at, &block).expect("writes"));
+    changed.flush().expect("flushes");
+    disk
+}
+
+#[test]
+fn files_of_formats_before_are_used() {
+    assert_eq!((VERSION, VERSION_WITHOUT_FOLLOW, VERSION_WITHOUT_PASSING), (3, 2, 1));
+    // Flushes are syncs.
+    let disk = of_version(VERSION_WITHOUT_PASSING);
+    logged(&mut Fs::mount(disk.clone()).expect("the first format is known"), "log", b"synced");
     assert_eq!(left(&disk, Loss::Everything), [("log".to_owned(), Some(b"synced".to_vec()))]);
-    block[8] = 3;
-    let crc = crc_fast::crc32_iscsi(&block[..SUPERBLOCK_BYTES - 4]);
-    block[SUPERBLOCK_BYTES - 4..SUPERBLOCK_BYTES].copy_from_slice(&crc.to_le_bytes());
-    superblocks.iter().for_each(|at| disk_before.write(*at, &block).expect("writes"));
-    let refused = Fs::mount(disk).map(|_| ()).expect_err("nobody knows it");
+    // The journal hears of each flush, in words that programs of that time know.
+    let disk = of_version(VERSION_WITHOUT_FOLLOW);
+    let mut fs = Fs::mount(disk.clone()).expect("the second format is known");
+    let file = logged(&mut fs, "log", &[7; 3000]);
+    for n in 0..40 {
+        fs.append(file, &[n; 100], 1).expect("fits");
+        let events = disk.events();
+        fs.flush_file(file).expect("flushes");
+        assert!(disk.events() >= events + 2, "blocks of the file and of the journal");
+    }
+    assert_eq!(text_bytes(&disk).len(), 7000);
+    let (layout, generation) = (*fs.layout(), fs.journal_position().0);
+    for at in 0..layout.area_blocks {
+        let mut block = [0; BLOCK_BYTES as usize];
+        disk.clone().read(layout.area(1 - (generation % 2) as u8) + at, &mut block).expect("reads");
+        let bytes = u32::from_le_bytes(block[32..36].try_into().expect("four")) as usize;
+        let Some(mut rest) = block.get(36..36 + bytes) else { continue };
+        let kinds = std::iter::from_fn(|| Op::decode(&mut rest));
+        assert!(kinds.into_iter().all(|op| !matches!(op, Op::Follow { .. } | Op::Behind { .. })));
+    }
+}
+
+fn text_bytes(disk: &Cached) -> Vec<u8> {
+    shown(&mut killed(disk)).expect("reads").0.remove("log").flatten().expect("is there")
+}
+
+#[test]
+fn files_of_a_later_format_are_refused() {
+    let refused = Fs::mount(of_version(4)).map(|_| ()).expect_err("nobody knows it");
     assert_eq!(
         refused.to_string(),
-        "the namespace cannot take a file system: its format is 3; this program knows 1 and 2"
+        "the namespace cannot take a file system: its format is 4; this program knows 1 to 3"
     );
 }

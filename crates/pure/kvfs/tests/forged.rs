@@ -7,6 +7,7 @@ use saker_kvfs::InodeId;
 use saker_kvfs::extent::Extent;
 use saker_kvfs::journal::HEAD_BYTES;
 use saker_kvfs::op::Op;
+use saker_kvfs::trailer::{self, Follow, Length};
 use saker_kvfs::{Disk, Format, Fs, check};
 use saker_sim::{Rng, Seed};
 use saker_testing::tier;
@@ -58,7 +59,12 @@ fn operation(rng: &mut Rng) -> Op {
     let number =
         |rng: &mut Rng| [rng.below(9), rng.below(3000), rng.next_u64(), u64::MAX][rng.below(4) as usize];
     let (parent, other, time) = (inode(rng), inode(rng), number(rng));
-    match rng.below(8) {
+    match rng.below(9) {
+        8 => {
+            let run = |rng: &mut Rng| Extent { start: 34 + rng.below(270), blocks: 1 + rng.below(9) };
+            let follow = Follow { inode: InodeId(3 + rng.below(2)), from: 1500, generation: 9, number: 1 };
+            Op::Follow { follow, runs: (0..rng.below(3)).map(|_| run(rng)).collect() }
+        }
         0 => Op::Create { parent, inode: other, time, name: name(rng) },
         1 => Op::MakeDirectory { parent, inode: other, time, name: name(rng) },
         2 => Op::Link { parent, inode: other, name: name(rng) },
@@ -120,6 +126,14 @@ fn forged_operations_are_told_or_carried_out() {
             let magic = [b"SKJR", b"SKJP"][rng.below(2) as usize];
             forge_record(&disk, magic, &operations, (generation, records + 1), at);
         }
+        let follow = Follow { inode: InodeId(3 + rng.below(2)), from: 1500, generation: 9, number: 1 };
+        let bytes = [1500 + rng.below(40), rng.below(9000), u64::MAX - rng.below(30)][rng.below(3) as usize];
+        let trailer =
+            trailer::encode(fs.layout(), &follow, Length { bytes, time: 1 }, crc_fast::crc32_iscsi(&[]));
+        disk.forge(33 + rng.below(60), |block| {
+            let at = block.len() - trailer.len();
+            block[at..].copy_from_slice(&trailer);
+        });
         mounted += u64::from(Fs::mount(disk.clone()).is_ok_and(|fs| fs.journal_position().1 > records));
         is_told(&disk);
     }

@@ -5,6 +5,7 @@ mod cuts;
 mod disk;
 mod files;
 mod flush;
+mod followed;
 mod forged;
 mod full;
 mod model;

@@ -231,6 +231,11 @@ impl Log {
         m.page_buffer_mut().owner_oob_mut(w.first.0)[offset..offset + bytes.len()].copy_from_slice(bytes);
     }
 
+    /// Stores a word of the owner's out-of-band bytes, as a whole and after everything that was written before.
+    pub fn store_oob_word<M: SegmentStore>(&self, m: &mut M, w: &Writer, offset: usize, word: u64) {
+        m.page_buffer_mut().store_oob_word(w.first.0, offset, word);
+    }
+
     /// The slot that holds a page, if it is in the page buffer.
     #[inline]
     pub fn slot_of(&self, page: PageAddr) -> Option<SlotId> {

@@ -216,6 +216,15 @@ impl PageBuffer {
         store_release(&mut self.memory[at..at + 8], word);
     }
 
+    /// The same for the owner's out-of-band bytes.
+    ///
+    /// # Panics
+    /// When the out-of-band part is no multiple of 8 bytes long, or `offset` is none.
+    pub fn store_oob_word(&mut self, slot: SlotId, offset: usize, word: u64) {
+        debug_assert_eq!(self.state(slot), SlotState::Open, "only pages that fill change");
+        store_release(&mut self.owner_oob_mut(slot)[offset..offset + 8], word);
+    }
+
     /// Bytes from the start of a slot's data that a sync may rely on.
     pub fn vouched_bytes(&self, slot: SlotId) -> u32 {
         self.marks(slot).iter().map(|mark| mark.bytes).max().unwrap_or(0)

@@ -109,6 +109,7 @@ impl PageMap {
                 (self.checkpoint.next, self.checkpoint.generation) = (0, generation);
                 self.checkpoint.bytes_at_cut = self.appended();
                 self.checkpoint.wanted = false;
+                self.keep_written();
                 Progress::Worked
             }
             Err(_) => {

@@ -51,6 +51,12 @@ impl Entry {
         [l0, l1, l2, l3, l4, self.kind as u8, v0, v1, v2, v3, v4, v5, c0, c1, c2, c3]
     }
 
+    /// The entry's bytes as two words: the first one has what makes it an entry.
+    pub fn words(&self) -> [u64; 2] {
+        let both = u128::from_le_bytes(self.encode());
+        [both as u64, (both >> 64) as u64]
+    }
+
     /// Reads an entry; `None` for sectors that were never filled.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let [l0, l1, l2, l3, l4, kind, v0, v1, v2, v3, v4, v5, crc @ ..] =

@@ -5,6 +5,7 @@
 //! whose it is, the version of its write, its checksum. Log, collection and checkpoints are the machinery
 //! the hash store uses too.
 
+mod again;
 mod check;
 pub mod checkpoint;
 mod chunk;
@@ -110,6 +111,10 @@ pub struct PageMap {
     stats: PageMapStats,
     gc: Option<gc::Cursor>,
     checkpoint: checkpoint::State,
+    /// A sector of the open page that a write has left behind ([`again`]).
+    left: Option<u64>,
+    /// The first sector of its page that may be written again.
+    first_again: u64,
 }
 
 impl PageMap {
@@ -136,6 +141,8 @@ impl PageMap {
             stats: PageMapStats::default(),
             gc: None,
             checkpoint: checkpoint::State::default(),
+            left: None,
+            first_again: 0,
         }
     }
 
@@ -204,8 +211,11 @@ impl PageMap {
             return Step::Blocked(stall);
         }
         for n in 0..blocks {
-            let written =
-                self.append(Stream::User, first + u64::from(n), EntryKind::Data, |out| fill(n, out), m);
+            let lba = first + u64::from(n);
+            let written = match self.write_again(lba, &mut |out| fill(n, out), m) {
+                Some(written) => written,
+                None => self.append(Stream::User, lba, EntryKind::Data, |out| fill(n, out), m),
+            };
             if let Err(e) = written {
                 return Step::Done(Err(e));
             }
@@ -270,6 +280,7 @@ impl PageMap {
         let old = std::mem::replace(&mut self.map[lba as usize], word);
         if let Some(old) = old.checked_sub(1) {
             self.log.sub_live(self.segment_of(u64::from(old)), u64::from(self.config.block_bytes));
+            self.leave(u64::from(old));
         }
     }
 

@@ -79,6 +79,7 @@ impl Recovery {
         if checkpoint.segments.iter().any(|id| log.segment(*id).has_failed()) {
             checkpoint.want();
         }
+        self.map.keep_written();
         self.map
     }
 

@@ -12,11 +12,30 @@ use super::{FULL_JOURNAL, Fs};
 use super::{FileId, InodeId};
 use crate::disk::Disk;
 use crate::error::FsError;
+use crate::extent::Extents;
 
 /// Bytes of a tail that are written at once.
 pub const WRITE_BYTES: usize = 1 << 20;
 /// A file takes blocks ahead of its bytes, as many as it has, and at most so many bytes of them.
 const AHEAD_BYTES_MAX: u64 = 4 << 20;
+
+/// Writes whole blocks of a file, from block `first` on.
+pub(super) fn write_blocks(
+    disk: &mut impl Disk,
+    extents: &Extents,
+    first: u64,
+    data: &[u8],
+    block_bytes: u64,
+) -> Result<(), FsError> {
+    let (mut at, mut rest) = (first, data);
+    while !rest.is_empty() {
+        let run = extents.run(at).expect("a tail has blocks");
+        let (part, behind) = rest.split_at(rest.len().min((run.blocks * block_bytes) as usize));
+        disk.write(run.start, part)?;
+        (at, rest) = (at + part.len() as u64 / block_bytes, behind);
+    }
+    Ok(())
+}
 
 impl<D: Disk> Fs<D> {
     fn live(&self, file: FileId) -> Result<(InodeId, &Live), FsError> {
@@ -118,7 +137,7 @@ impl<D: Disk> Fs<D> {
         Err(FULL_JOURNAL)
     }
 
-    /// Blocks that files have ahead of their bytes are free again.
+    /// Blocks that files have ahead of their bytes are free again. No trailer is in them: this is done behind a commit.
     fn give_back_ahead(&mut self) {
         let block_bytes = self.block_bytes();
         for live in self.live.values_mut() {
@@ -130,20 +149,20 @@ impl<D: Disk> Fs<D> {
     /// Writes a file's tail to the device, its last block too if `all`.
     pub(super) fn write_out(&mut self, inode: InodeId, all: bool) -> Result<(), FsError> {
         let block_bytes = self.block_bytes();
-        let Some(live) = self.live.get_mut(&inode).filter(|live| live.is_dirty) else { return Ok(()) };
+        if !self.live.get(&inode).is_some_and(|live| live.is_dirty) {
+            return Ok(());
+        }
+        if self.journal.is_lengthened() {
+            self.settle()?;
+        }
+        self.settle_file(inode)?;
+        let live = self.live.get_mut(&inode).ok_or(FsError::Closed)?;
         let full = live.tail.len() as u64 / block_bytes * block_bytes;
         let bytes = if all { (live.tail.len() as u64).next_multiple_of(block_bytes) } else { full };
         let kept = live.tail.len();
         live.tail.resize(kept.max(bytes as usize), 0);
-        let mut done = Ok(());
-        let mut at = 0;
-        while at < bytes && done.is_ok() {
-            let first = (live.tail_at + at) / block_bytes;
-            let run = live.extents.run(first).expect("a tail has blocks");
-            let part = (bytes - at).min(run.blocks * block_bytes);
-            done = self.disk.write(run.start, &live.tail[at as usize..(at + part) as usize]);
-            at += part;
-        }
+        let (first, data) = (live.tail_at / block_bytes, &live.tail[..bytes as usize]);
+        let done = write_blocks(&mut self.disk, &live.extents, first, data, block_bytes);
         self.is_unflushed = true;
         live.tail.truncate(kept);
         // Who fails may try again: the tail is as it was.

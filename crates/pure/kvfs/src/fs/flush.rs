@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What outlives the program, as long as the device has power: the bytes go to their blocks, and a passing record names them. The device
-//! is not asked to make either durable.
+//! What outlives the program, as long as the device has power: the bytes go to their blocks, and a trailer or a passing record names them.
+//! The device is not asked to make either durable.
 
 use super::{FileId, Fs, InodeId};
 use crate::disk::Disk;
@@ -16,18 +16,22 @@ impl<D: Disk> Fs<D> {
     pub fn flush_file(&mut self, file: FileId) -> Result<(), FsError> {
         self.is_going()?;
         let inode = self.inode(file)?;
+        if self.flush_followed(inode)? {
+            return Ok(());
+        }
+        self.settle()?;
         if !self.grow(inode)? {
             return self.sync_file(file);
         }
         if self.pending.is_empty() {
             return Ok(());
         }
-        if !self.journal.pass(&mut self.disk, &self.pending)? {
-            return self.commit();
+        self.follow(inode)?;
+        if self.pass_pending()? {
+            return Ok(());
         }
-        self.is_unflushed = true;
-        self.pending.clear();
-        Ok(())
+        self.followed = None;
+        self.commit()
     }
 
     /// A file's bytes go to its blocks, and what names them waits for the next record. `false`: they are more than the tail has.

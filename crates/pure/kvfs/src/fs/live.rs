@@ -54,8 +54,13 @@ impl Live {
 
     /// The blocks of its bytes behind those that records name.
     pub fn unnamed(&self, block_bytes: u64) -> Vec<Extent> {
-        let mut left = self.blocks(block_bytes).saturating_sub(self.same);
-        let runs = self.extents.from(self.same).map(|run| {
+        self.runs(self.same, self.blocks(block_bytes))
+    }
+
+    /// Its blocks from one to another.
+    pub fn runs(&self, from: u64, to: u64) -> Vec<Extent> {
+        let mut left = to.saturating_sub(from);
+        let runs = self.extents.from(from).map(|run| {
             let blocks = run.blocks.min(left);
             left -= blocks;
             Extent { start: run.start, blocks }

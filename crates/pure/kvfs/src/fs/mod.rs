@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The file system: mounting, what is recorded when, and the space that it takes. `names` has directories, `data` what is in files,
-//! `sync` what makes both durable, `flush` what only outlives the program.
+//! `sync` what makes both durable, `flush` and `follow` what only outlives the program.
 
 mod data;
 mod facts;
 mod flush;
+mod follow;
 mod live;
 mod locks;
 mod names;
@@ -20,6 +21,7 @@ use crate::layout::Layout;
 use crate::op::{Op, RUN_BYTES};
 use crate::space::SpaceMap;
 use crate::tree::Tree;
+use follow::Followed;
 use live::Live;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,6 +68,10 @@ pub struct Fs<D> {
     handles: BTreeMap<FileId, InodeId>,
     next_handle: u64,
     locks: BTreeSet<InodeId>,
+    /// The file whose flushes leave trailers.
+    followed: Option<Followed>,
+    /// How often one was chosen.
+    follows: u64,
     /// The failure after which nobody knows what the device has.
     stopped: Option<DiskError>,
 }
@@ -131,6 +137,8 @@ impl<D: Disk> Fs<D> {
             handles: BTreeMap::new(),
             next_handle: 1,
             locks: BTreeSet::new(),
+            followed: None,
+            follows: 0,
             stopped: None,
         })
     }
@@ -167,6 +175,7 @@ impl<D: Disk> Fs<D> {
 
     /// Carries an operation out and remembers it for the next record.
     fn perform(&mut self, op: &Op) -> Result<(), FsError> {
+        self.unfollow()?;
         let mut bytes = Vec::new();
         op.encode(&mut bytes);
         if !self.has_journal_for(op, bytes.len()) {
@@ -184,7 +193,10 @@ impl<D: Disk> Fs<D> {
     /// Whether an area holds the tree as it will be. What makes it smaller is always let in, and so is what a file needs: that was kept
     /// for it when its blocks were taken.
     fn has_journal_for(&self, op: &Op, bytes: usize) -> bool {
-        let grows = !matches!(op, Op::Remove { .. } | Op::Truncate { .. } | Op::Set { .. } | Op::Grow { .. });
+        let grows = !matches!(
+            op,
+            Op::Remove { .. } | Op::Truncate { .. } | Op::Set { .. } | Op::Grow { .. } | Op::Follow { .. }
+        );
         !grows || self.has_journal(4 * bytes + 256)
     }
 

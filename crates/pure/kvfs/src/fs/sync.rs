@@ -44,7 +44,9 @@ impl<D: Disk> Fs<D> {
 
     /// All operations are durable when this returns. What they say of files was flushed before they were done ([`Self::record_file`]).
     pub(super) fn commit(&mut self) -> Result<(), FsError> {
-        let is_recorded = self.pending.is_empty() && !self.journal.has_passing();
+        self.unfollow()?;
+        let is_recorded =
+            self.pending.is_empty() && !self.journal.has_passing() && !self.journal.is_lengthened();
         if is_recorded && self.space.awaiting_blocks() == 0 {
             return Ok(());
         }
@@ -55,6 +57,7 @@ impl<D: Disk> Fs<D> {
             self.or_stop(done)?;
             self.pending.clear();
         }
+        self.followed = None;
         for freed in self.space.durable() {
             self.disk.trim(freed.start, freed.blocks)?;
         }
@@ -73,6 +76,7 @@ impl<D: Disk> Fs<D> {
 
     /// What a file has is to be in the next record: its bytes are on the device, flushed.
     pub(super) fn record_file(&mut self, inode: InodeId) -> Result<(), FsError> {
+        self.unfollow()?;
         let block_bytes = self.block_bytes();
         let (Some(live), Some(file)) = (self.live.get(&inode), self.tree.file(inode)) else { return Ok(()) };
         if !live.is_recorded(file) {
@@ -138,6 +142,8 @@ impl<D: Disk> Fs<D> {
             self.drop_live(inode);
             return Ok(());
         }
+        // Until the journal says what trailers say, it keeps all its blocks.
+        self.settle_file(inode)?;
         let written = self.write_out(inode, true);
         self.give_back(inode);
         self.forget_if_closed(inode);

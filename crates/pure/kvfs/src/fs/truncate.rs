@@ -16,6 +16,7 @@ impl<D: Disk> Fs<D> {
     pub fn truncate(&mut self, file: FileId, bytes: u64, time: u64) -> Result<(), FsError> {
         self.is_going()?;
         let inode = self.inode(file)?;
+        self.settle_file(inode)?;
         let has = self.live_mut(inode)?.bytes;
         if bytes >= has {
             return self.append_zeros(file, bytes - has, time);

@@ -202,6 +202,7 @@ impl Tree {
                 self.set(*inode, (*bytes, *time), *kept, runs)
             }
             Op::Truncate { inode, bytes, time } => self.truncate(*inode, *bytes, *time),
+            Op::Follow { .. } | Op::Behind { .. } => Ok(Applied::default()),
         }
     }
 }
