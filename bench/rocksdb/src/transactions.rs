@@ -50,11 +50,11 @@ impl Transactional for Ours {
 
     fn settle(&mut self) -> Result<(), Fault> {
         // Hash engines count reads among their counters: what is programmed and erased tells of work.
-        let done = |kv: &Kv| kv.stats().map(|s| (s.flash.pages_programmed, s.flash.segments_erased));
-        let mut before = done(&self.kv);
+        let done = |kv: &mut Kv| kv.stats().map(|s| (s.flash.pages_programmed, s.flash.segments_erased));
+        let mut before = done(&mut self.kv);
         loop {
             (0..1024).try_for_each(|_| self.kv.exists(b"nothing").map(drop))?;
-            let after = done(&self.kv);
+            let after = done(&mut self.kv);
             if after == before {
                 return Ok(());
             }
