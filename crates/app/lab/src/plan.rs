@@ -96,6 +96,16 @@ pub struct Planted {
     pub is_dear: bool,
 }
 
+impl Planted {
+    /// What is changed, as it is typed or written in the plan.
+    #[must_use]
+    pub fn changes(&self) -> Vec<String> {
+        let set = self.set.iter().map(|set| format!("--set '{set}'"));
+        let parameters = self.parameters.iter().map(|(name, value)| format!("{name} = {value}"));
+        set.chain(parameters).chain(self.fault.iter().map(|fault| format!("fault {fault}"))).collect()
+    }
+}
+
 /// A claim as published.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

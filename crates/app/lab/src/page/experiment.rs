@@ -120,9 +120,7 @@ fn set_up(plan: &Plan) -> Markup {
             h3 { "What turns a check red" }
             ul { @for planted in &plan.planted { li {
                 (planted.what) ": " (planted.turns.join(", ")) " "
-                span.note { code { (planted.set.iter().map(|set| format!("--set '{set}'")).collect::<Vec<_>>().join(" ")) } }
-                @for (name, value) in &planted.parameters { span.note { code { (name) " = " (value.to_string()) } } }
-                @if let Some(fault) = &planted.fault { span.note { "fault " code { (fault) } } }
+                @for change in planted.changes() { span.note { code { (change) } " " } }
             } } }
         }
         @if !plan.history.is_empty() {

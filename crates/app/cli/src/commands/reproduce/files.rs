@@ -125,9 +125,9 @@ fn verdicts(done: &[Experiment]) -> String {
             );
         }
         for planted in plan_of(id).map(|plan| plan.planted).unwrap_or_default() {
-            let set: Vec<String> = planted.set.iter().map(|set| format!("`--set '{set}'`")).collect();
-            let (set, turned) = (set.join(" "), planted.turns.join(", "));
-            let _ = writeln!(text, "- Turned red: {turned}, by {set}: {}.", one_line(&planted.what));
+            let changes: Vec<String> = planted.changes().iter().map(|change| format!("`{change}`")).collect();
+            let (changes, turned) = (changes.join(" "), planted.turns.join(", "));
+            let _ = writeln!(text, "- Turned red: {turned}, by {changes}: {}.", one_line(&planted.what));
         }
         if !text.ends_with("\n\n") {
             text.push('\n');
