@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a flush leaves behind the end of a file, so that no record is needed: the length, and a checksum.
 //!
-//! A record that ends with [`Op::Follow`] names a file, its length, and blocks ahead of it. From then on a flush of that file writes
+//! A record that ends with `Op::Follow` names a file, its length, and blocks ahead of it. From then on a flush of that file writes
 //! its last blocks only. The last bytes of the first block that has room for them behind the file's end are a trailer, little-endian:
 //! `SKTL`, CRC-32C 4, the length 8, the time 8. The CRC is of these numbers, 8 bytes each: identity of the file system, the file, generation
 //! and number of the follow, where it begins, the length, the time, and the CRC-32C of the file's bytes from there on. A replay takes the
