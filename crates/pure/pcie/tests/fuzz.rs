@@ -37,7 +37,7 @@ fn message(rng: &mut Rng) -> Vec<u8> {
 
 #[test]
 fn any_message_is_a_request_or_refused() {
-    for seed in seeds(tier(40_000, 1_200_000_000)) {
+    for seed in seeds(tier(40_000, 400_000_000)) {
         let mut rng = Seed(seed).child("vfio-user").rng();
         let bytes = message(&mut rng);
         let (head, body) = bytes.split_first_chunk::<HEADER_BYTES>().unwrap();
