@@ -159,6 +159,9 @@ fn a_range_has_the_keys_of_both_trees() {
         kv.delete(&key(n * 11)).expect("deletes");
     }
     assert!(counter(&mut kv, "metadata_keys_current") > 10, "copies are in the device");
+    // The first key of the range is in it, and the key that it ends with is not.
+    kv.put(b"key020", b"inside").expect("room");
+    kv.put(b"key110", b"outside").expect("room");
     let range = KeyRange { from: b"key020", to: b"key110", ..KeyRange::default() };
     let inside: Model = all_of(&mut kv).into_iter().filter(|(key, _)| range.contains(key)).collect();
     assert!((10..90).contains(&inside.len()), "{} keys", inside.len());
