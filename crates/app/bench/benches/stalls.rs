@@ -17,6 +17,7 @@
 
 use hdrhistogram::Histogram;
 use saker::{EngineKind, ImagePlan, Kv};
+use saker_bench::latencies;
 use saker_sim::{Rng, Seed};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -46,10 +47,9 @@ struct Side {
 impl Side {
     fn new(name: &str, url: &str) -> Self {
         let kv = Kv::open(url).unwrap_or_else(|error| panic!("{url}: {error}"));
-        let none = || Histogram::new(3).expect("three digits");
         let rng = Seed(1).child("stalls").rng();
         let (number, elapsed, longest_at) = (0, Duration::ZERO, Duration::ZERO);
-        Self { name: name.to_owned(), kv, rng, number, puts: none(), gets: none(), elapsed, longest_at }
+        Self { name: name.to_owned(), kv, rng, number, puts: latencies(), gets: latencies(), elapsed, longest_at }
     }
 
     /// Goes on for a slice.

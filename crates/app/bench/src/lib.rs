@@ -37,8 +37,8 @@ const THRESHOLDS_BYTES: (u32, u32) = (128, 64);
 /// Policies beside the methods themselves.
 const POLICIES: [&str; 3] = ["adaptive", "auto-bytes", "auto-time"];
 
-/// Latencies in nanoseconds, up to 100 s. One that grows by itself would not grow for `saturating_record`.
-fn latencies() -> Histogram<u64> {
+/// Latencies in nanoseconds, up to 100 s. One that grows by itself does not grow for `saturating_record`.
+pub fn latencies() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 100_000_000_000, 3).expect("1 ns to 100 s at 3 digits")
 }
 
