@@ -26,7 +26,8 @@ const KEYS: u64 = 100_000;
 const VALUE_BYTES: usize = 4096;
 const FLASH_BYTES: u64 = 2 << 30;
 const PROFILE: &str = "saker-mid";
-const SHARED: &str = "write_buffer_size=4MiB&slowdown=off";
+/// Options of both URLs; one that is typed takes the place of one of its name.
+const SHARED: [&str; 3] = ["timing=real", "write_buffer_size=4MiB", "slowdown=off"];
 const SLICE: Duration = Duration::from_secs(10);
 /// Of the smoke mode.
 const SMOKE: Duration = Duration::from_millis(200);
@@ -49,7 +50,16 @@ impl Side {
         let kv = Kv::open(url).unwrap_or_else(|error| panic!("{url}: {error}"));
         let rng = Seed(1).child("stalls").rng();
         let (number, elapsed, longest_at) = (0, Duration::ZERO, Duration::ZERO);
-        Self { name: name.to_owned(), kv, rng, number, puts: latencies(), gets: latencies(), elapsed, longest_at }
+        Self {
+            name: name.to_owned(),
+            kv,
+            rng,
+            number,
+            puts: latencies(),
+            gets: latencies(),
+            elapsed,
+            longest_at,
+        }
     }
 
     /// Goes on for a slice.
@@ -131,7 +141,9 @@ impl Asked {
 }
 
 fn open(folder: &Path, asked: &Asked) -> [Side; 2] {
-    let more: String = asked.options.iter().map(|option| format!("&{option}")).collect();
+    let name = |option: &str| option.split('=').next().map(str::to_owned);
+    let own = SHARED.iter().filter(|own| !asked.options.iter().any(|typed| name(typed) == name(own)));
+    let shared = own.copied().chain(asked.options.iter().map(String::as_str)).collect::<Vec<_>>().join("&");
     let flash = if asked.is_full { FLASH_BYTES } else { FLASH_BYTES / 2 };
     let [lsm, both] = ["lsm.img", "hybrid.img"].map(|name| folder.join(name));
     let plan = ImagePlan { engine: EngineKind::LSM, ..ImagePlan::kv(flash, PROFILE, 1) };
@@ -139,8 +151,8 @@ fn open(folder: &Path, asked: &Asked) -> [Side; 2] {
     ImagePlan::hybrid(flash, PROFILE, 1).create(&both).expect("made");
     let hybrid = format!("hybrid={}", asked.policy);
     [
-        Side::new("lsm", &format!("file:{}?{SHARED}{more}", lsm.display())),
-        Side::new(&hybrid, &format!("file:{}?{hybrid}&{SHARED}{more}", both.display())),
+        Side::new("lsm", &format!("file:{}?{shared}", lsm.display())),
+        Side::new(&hybrid, &format!("file:{}?{hybrid}&{shared}", both.display())),
     ]
 }
 

@@ -30,7 +30,7 @@ pub enum Rollback {
 pub enum Objective {
     /// What writes lose: as lazy.
     Writes,
-    /// What reads lose: as eager.
+    /// What reads lose: copies go back when reads have lost as much time in the device's tree as others will lose while copies go back.
     Reads,
     /// Both: copies go back when reads have lost as much time in the device's tree as going back will take.
     Weighted,

@@ -122,6 +122,7 @@ const OWED: &[&str] = &[
     "AC-kvaccel-sweep-3",
     "AC-kvaccel-adaptive-1",
     "AC-kvaccel-adaptive-2",
+    "AC-kvaccel-adaptive-3",
     "AC-plus-memory-1",
     "AC-plus-memory-2",
     "AC-plus-memory-3",

@@ -75,7 +75,9 @@ impl Hybrid {
     }
 
     pub(crate) fn read_ended_in_main(&mut self, id: u64, reading: Reading, outcome: Outcome) {
-        self.costs.main_read = mean(self.costs.main_read, self.since(reading.since).as_nanos());
+        let took = self.since(reading.since).as_nanos();
+        self.costs.main_read = mean(self.costs.main_read, took);
+        self.note_read_in_pass(took);
         let outcome = match outcome {
             Ok(Answer::Value(mut record)) => match Stamp::split(&record) {
                 None => Err(KvError::Corrupt),
@@ -107,6 +109,7 @@ impl Hybrid {
         let took = self.since(reading.since).as_nanos();
         self.costs.device_read = mean(self.costs.device_read, took);
         self.costs.lost += took.saturating_sub(self.costs.main_read);
+        self.note_read_in_pass(took);
         let outcome = match Stamp::split(&done.data) {
             _ if !done.status.is_success() => Err(failure(done.status)),
             None => Err(KvError::Corrupt),

@@ -159,6 +159,7 @@ impl Hybrid {
         self.note_began();
         (self.returning.phase, self.returning.pass_began, self.returning.pass_moved) =
             (Phase::Opening, self.now, 0);
+        (self.costs.pass_reads, self.costs.before_pass) = (0, self.costs.main_read);
         true
     }
 
@@ -197,12 +198,22 @@ impl Hybrid {
     fn pays(&self) -> bool {
         match self.options.objective {
             Objective::Writes => false,
-            Objective::Reads => true,
-            Objective::Weighted => {
-                // Nothing is known before the first copy has gone back: a read in the device is about what its write costs here.
-                let each = if self.costs.moving == 0 { self.costs.device_read } else { self.costs.moving };
-                self.costs.lost > 0 && self.costs.lost >= each.saturating_mul(self.metadata.current_keys())
-            }
+            Objective::Reads => self.have_lost(self.costs.moving_reads),
+            Objective::Weighted => self.have_lost(self.costs.moving),
+        }
+    }
+
+    /// Whether reads have lost the price of all copies. Nothing is known before the first copies have gone back: a read in the device is
+    /// about what its write costs here.
+    fn have_lost(&self, price: u64) -> bool {
+        let each = if self.costs.moving == 0 { self.costs.device_read } else { price };
+        self.costs.lost > 0 && self.costs.lost >= each.saturating_mul(self.metadata.current_keys())
+    }
+
+    /// A read that ended while copies go back may have lost time by that.
+    pub(crate) fn note_read_in_pass(&mut self, took: u64) {
+        if self.returning.phase != Phase::Idle {
+            self.costs.pass_reads += took.saturating_sub(self.costs.before_pass);
         }
     }
 
@@ -355,6 +366,8 @@ impl Hybrid {
         let took = self.since(self.returning.pass_began).as_nanos();
         if let Some(each) = took.checked_div(self.returning.pass_moved) {
             self.costs.moving = mean(self.costs.moving, each);
+            self.costs.moving_reads =
+                mean(self.costs.moving_reads, self.costs.pass_reads / self.returning.pass_moved);
         }
         self.returning.phase = Phase::Idle;
         if self.metadata.current_keys() == 0 {

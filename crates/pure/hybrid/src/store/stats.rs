@@ -74,6 +74,11 @@ pub(crate) struct Costs {
     pub moving: u64,
     /// What reads have lost since the device's tree was empty, in nanoseconds.
     pub lost: u64,
+    /// What reads lost while copies went back, in nanoseconds for each copy: as a mean, and of the pass that is under way in all.
+    pub moving_reads: u64,
+    pub pass_reads: u64,
+    /// A read's mean when that pass began.
+    pub before_pass: u64,
 }
 
 /// A mean in which a new number counts an eighth.
@@ -83,11 +88,12 @@ pub(crate) fn mean(before: u64, new: u64) -> u64 {
 
 /// Whether a counter of that name only rises, or tells how things stand.
 pub fn counter_kind(name: &str) -> CounterKind {
-    const NOW: [&str; 10] = [
+    const NOW: [&str; 11] = [
         "main_read_mean_ns",
         "device_read_mean_ns",
         "rollback_copy_mean_ns",
         "reads_lost_ns",
+        "rollback_copy_reads_lost_ns",
         "main_tombstones",
         "metadata_keys",
         "metadata_keys_current",
@@ -136,6 +142,7 @@ impl Hybrid {
             ("device_read_mean_ns", self.costs.device_read),
             ("rollback_copy_mean_ns", self.costs.moving),
             ("reads_lost_ns", self.costs.lost),
+            ("rollback_copy_reads_lost_ns", self.costs.moving_reads),
             ("main_tombstones", self.tombs.len() as u64),
             ("main_tombstones_purged", s.purged),
             ("longest_write_ns", s.longest.all().as_nanos()),

@@ -17,8 +17,28 @@ use serde_json::json;
 const OPERATIONS_MIN: u64 = 4000;
 /// Application threads.
 const THREADS: usize = 2;
-/// Of ten operations so many are writes, at first and in the second half.
-const WORKLOADS: [(&str, [u64; 2]); 4] = [("A", [10, 10]), ("B", [9, 9]), ("C", [8, 8]), ("D", [10, 1])];
+/// What is done: of ten operations so many are writes, at first and in the second half. `is_hot`: the second half reads a few keys again and
+/// again, and the host has a cache for blocks.
+#[derive(Clone, Copy)]
+struct Workload {
+    name: &'static str,
+    writes: [u64; 2],
+    is_hot: bool,
+}
+
+const WORKLOADS: [Workload; 5] = [
+    Workload { name: "A", writes: [10, 10], is_hot: false },
+    Workload { name: "B", writes: [9, 9], is_hot: false },
+    Workload { name: "C", writes: [8, 8], is_hot: false },
+    Workload { name: "D", writes: [10, 1], is_hot: false },
+    Workload { name: "E", writes: [10, 1], is_hot: true },
+];
+/// Bytes of the host's cache at full scale: more than all pairs.
+const CACHE_BYTES: u64 = 64 << 30;
+/// Keys that each thread reads again and again.
+const HOT_KEYS: usize = 32;
+/// What ski rental promises.
+const AT_MOST_TWICE: f64 = 2.0;
 /// What is still as good as the better.
 const AS_GOOD: f64 = 1.02;
 
@@ -62,13 +82,15 @@ struct Cell {
 pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let plan: Parameters = cx.plan.parameters();
     let operations = cx.operations(OPERATIONS_MIN);
-    let setup = Setup { cx, plan: &plan, factor: factor(cx, operations) };
+    let bare = Setup::new(cx, &plan, factor(cx, operations));
     let adaptive = OBJECTIVES.map(|(objective, _)| System::Adaptive(objective));
     let mut cells = Vec::new();
-    for (workload, writes) in WORKLOADS {
+    for Workload { name: workload, writes, is_hot } in WORKLOADS {
+        let block_cache_bytes = if is_hot { CACHE_BYTES / bare.factor } else { 0 };
+        let setup = Setup { block_cache_bytes, ..bare };
         for system in FIXED.into_iter().chain(adaptive) {
             cx.note(format!("{}, workload {workload}", system.name()));
-            let ran = system.run(&setup, plan.judged_threads, &[job(&setup, operations, writes)])?;
+            let ran = system.run(&setup, plan.judged_threads, &[job(&setup, operations, writes, is_hot)])?;
             let result = complete(ran.results, &system.name())?.swap_remove(0);
             cells.push(Cell { workload, system, cost: Cost::of(&result), result });
         }
@@ -76,20 +98,25 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let mut book = cx.book();
     book.order("AC-kvaccel-adaptive-1", &within(&cells), told(&cells));
     book.order("AC-kvaccel-adaptive-2", &undominated(&cells), "");
+    book.order("AC-kvaccel-adaptive-3", &hot(&cells), "");
     Ok(Outcome { series: cells.iter().map(|cell| point(cell, &cells)).collect(), checks: book.finish() })
 }
 
 /// Each thread writes so many of ten times, then reads keys that it has written.
-fn job(setup: &Setup<'_>, operations: u64, writes: [u64; 2]) -> Job {
+fn job(setup: &Setup<'_>, operations: u64, writes: [u64; 2], is_hot: bool) -> Job {
     let mut rng = Seed(setup.cx.seed).child("kvaccel-adaptive").rng();
     let mut written: [Vec<u64>; THREADS] = Default::default();
     let mut all = Vec::new();
     for number in 0..operations {
         let (thread, turn) = (number as usize % THREADS, number / THREADS as u64 % 10);
-        let writes = writes[usize::from(number >= operations / 2)];
+        let is_second = number >= operations / 2;
+        let writes = writes[usize::from(is_second)];
         let known = &mut written[thread];
         if turn >= writes && !known.is_empty() {
-            all.push(Op::Get(key(known[rng.below(known.len() as u64) as usize])));
+            // Those of the middle of the first half: some are in the device, some are not.
+            let (from, count) =
+                if is_hot && is_second { (known.len() / 4, HOT_KEYS) } else { (0, known.len()) };
+            all.push(Op::Get(key(known[from + rng.below(count.min(known.len() - from) as u64) as usize])));
             continue;
         }
         let n = rng.below(operations / THREADS as u64) * THREADS as u64 + thread as u64;
@@ -111,10 +138,10 @@ fn better(cells: &[Cell], workload: &str, objective: Objective) -> f64 {
 
 fn within(cells: &[Cell]) -> Vec<Part> {
     let mut parts = Vec::new();
-    for (workload, _) in WORKLOADS {
+    for Workload { name: workload, .. } in WORKLOADS {
         for (objective, name) in OBJECTIVES {
-            // Workload A has no get.
-            if objective == Objective::Reads && workload == "A" {
+            // Workload A has no get, and E is judged by what the rule promises.
+            if workload == "E" || objective == Objective::Reads && workload == "A" {
                 continue;
             }
             let own = cost(cells, workload, System::Adaptive(objective)).by(objective);
@@ -126,9 +153,27 @@ fn within(cells: &[Cell]) -> Vec<Part> {
     parts
 }
 
+/// Where copies are the dearer ones to read: whether that is so, and what adapting costs at most.
+fn hot(cells: &[Cell]) -> Vec<Part> {
+    let gets = |system| cost(cells, "E", system).get;
+    let [eager, lazy] = FIXED;
+    let dearer = gets(lazy) / gets(eager);
+    let mut parts = vec![Part::new("E: time of gets, lazy over eager", dearer, dearer > AS_GOOD)];
+    for (objective, name) in OBJECTIVES.into_iter().skip(1) {
+        let own = cost(cells, "E", System::Adaptive(objective)).by(objective);
+        let ratio = own / better(cells, "E", objective);
+        parts.push(Part::new(
+            format!("E: time of {name}, adaptive over the better"),
+            ratio,
+            ratio <= AT_MOST_TWICE,
+        ));
+    }
+    parts
+}
+
 fn undominated(cells: &[Cell]) -> Vec<Part> {
     let mut parts = Vec::new();
-    for (workload, _) in WORKLOADS {
+    for Workload { name: workload, .. } in WORKLOADS {
         let own = cost(cells, workload, System::Adaptive(Objective::Weighted));
         for system in FIXED {
             let other = cost(cells, workload, system);

@@ -99,7 +99,7 @@ fn available(setup: &Setup<'_>, operations: u64, series: &mut Vec<Point>) -> Res
 pub fn idle(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let plan: Parameters = cx.plan.parameters();
     let operations = cx.operations(WRITES_MIN);
-    let setup = Setup { cx, plan: &plan, factor: factor(cx, operations) };
+    let setup = Setup::new(cx, &plan, factor(cx, operations));
     let mut series = Vec::new();
     let available = available(&setup, operations, &mut series)?;
     let job = writes(cx, operations, plan.value_bytes);
@@ -130,7 +130,7 @@ pub fn idle(cx: &Context<'_>) -> Result<Outcome, LabError> {
 pub fn usage(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let plan: Parameters = cx.plan.parameters();
     let operations = cx.operations(WRITES_MIN);
-    let setup = Setup { cx, plan: &plan, factor: factor(cx, operations) };
+    let setup = Setup::new(cx, &plan, factor(cx, operations));
     let job = || writes(cx, operations, plan.value_bytes);
     let rocks = Run::of(&setup, System::RocksDb { slowdown: false }, job(), "RocksDB without slowdown")?;
     let kvaccel = Run::of(&setup, System::KvAccel(Rollback::Eager), job(), "KVAccel")?;

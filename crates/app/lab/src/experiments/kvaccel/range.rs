@@ -234,7 +234,7 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
         threads: vec![1],
         judged_threads: 1,
     };
-    let setup = Setup { cx, plan: &common, factor };
+    let setup = Setup::new(cx, &common, factor);
     let (mut series, mut all, mut back) = (Vec::new(), 0, Sum::default());
     for system in [System::KvAccel(Rollback::Eager), System::Exact(Rollback::Eager)] {
         let sums = of_system(&setup, &plan, system, pairs)?;

@@ -36,7 +36,7 @@ struct Cell {
 pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let plan: Parameters = cx.plan.parameters();
     let operations = cx.operations(OPERATIONS_MIN);
-    let setup = Setup { cx, plan: &plan, factor: factor(cx, operations) };
+    let setup = Setup::new(cx, &plan, factor(cx, operations));
     let systems = [
         System::RocksDb { slowdown: true },
         System::RocksDb { slowdown: false },

@@ -41,7 +41,7 @@ struct Scale {
 
 impl Scale {
     fn run(cx: &Context<'_>, plan: &Parameters, operations: u64) -> Result<Self, LabError> {
-        let setup = Setup { cx, plan, factor: factor(cx, operations) };
+        let setup = Setup::new(cx, plan, factor(cx, operations));
         cx.note(format!("1/{} of the published scale", setup.factor));
         let run = |system| Line::run(&setup, operations, system, plan.judged_threads);
         let lines = SYSTEMS.into_iter().map(run).collect::<Result<_, _>>()?;

@@ -146,7 +146,7 @@ impl System {
 
     /// The build of a store at the host.
     fn build(self, setup: &Setup<'_>, threads: u32) -> Result<Build, LabError> {
-        let Setup { cx, plan, factor } = *setup;
+        let Setup { cx, plan, factor, block_cache_bytes } = *setup;
         let mut profile = cx.profile()?;
         // ADOC's threads may become as many as the host has cores.
         let background = if matches!(self, Self::Adoc { .. }) { HOST_CORES } else { threads + 1 };
@@ -155,6 +155,7 @@ impl System {
         let mut build = Build::block(&profile, bytes, cx.seed)?.with_engine(EngineKind::LSM);
         build.interval = second(factor);
         build.compact = true;
+        build.block_cache_bytes = block_cache_bytes;
         build.ask(&self.settings(threads, factor));
         cx.asked(build)
     }
@@ -193,6 +194,15 @@ pub struct Setup<'a> {
     pub cx: &'a Context<'a>,
     pub plan: &'a Parameters,
     pub factor: u64,
+    /// Bytes of the host's cache for blocks that were read.
+    pub block_cache_bytes: u64,
+}
+
+impl<'a> Setup<'a> {
+    /// Without a cache at the host.
+    pub fn new(cx: &'a Context<'a>, plan: &'a Parameters, factor: u64) -> Self {
+        Self { cx, plan, factor, block_cache_bytes: 0 }
+    }
 }
 
 /// What came of it.

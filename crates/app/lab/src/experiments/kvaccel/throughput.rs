@@ -35,7 +35,7 @@ impl Grid {
     fn run(cx: &Context<'_>, systems: &[System]) -> Result<Self, LabError> {
         let plan: Parameters = cx.plan.parameters();
         let operations = cx.operations(WRITES_MIN);
-        let setup = Setup { cx, plan: &plan, factor: factor(cx, operations) };
+        let setup = Setup::new(cx, &plan, factor(cx, operations));
         let mut cells = Vec::new();
         for threads in &plan.threads {
             for system in systems {

@@ -96,7 +96,7 @@ impl Line {
 pub fn slowdown(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let plan: Parameters = cx.plan.parameters();
     let operations = cx.operations(WRITES_MIN);
-    let setup = Setup { cx, plan: &plan, factor: factor(cx, operations) };
+    let setup = Setup::new(cx, &plan, factor(cx, operations));
     let (mut series, mut parts, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     let adoc = |slowdown| System::Adoc { slowdown, when_none_waits: WhenNoneWaits::Larger };
     for threads in &plan.threads {
@@ -138,7 +138,7 @@ fn slowdown_parts(name: &str, with: &Line, without: &Line) -> [Part; 2] {
 pub fn stall_avoid(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let plan: Parameters = cx.plan.parameters();
     let operations = cx.operations(WRITES_MIN);
-    let setup = Setup { cx, plan: &plan, factor: factor(cx, operations) };
+    let setup = Setup::new(cx, &plan, factor(cx, operations));
     let threads = plan.judged_threads;
     let systems = [
         System::RocksDb { slowdown: true },
