@@ -92,7 +92,7 @@ fn count_runs(parts: [&[u8]; 2]) -> Arc<[u8]> {
     let bytes = parts.concat();
     let (mut out, mut from, mut at) = (Vec::new(), 0, 0);
     while at < bytes.len() {
-        let run = bytes[at..].iter().take_while(|b| **b == bytes[at]).count();
+        let run = run_of(&bytes[at..]);
         if run >= RUN_MIN {
             out.extend_from_slice(&length(at - from));
             out.extend_from_slice(&bytes[from..at]);
@@ -105,6 +105,14 @@ fn count_runs(parts: [&[u8]; 2]) -> Arc<[u8]> {
     out.extend_from_slice(&length(bytes.len() - from));
     out.extend_from_slice(&bytes[from..]);
     out.into()
+}
+
+/// How many of the first bytes are alike.
+fn run_of(bytes: &[u8]) -> usize {
+    let Some(&first) = bytes.first() else { return 0 };
+    let (words, alike) = (bytes.as_chunks().0, u64::from_ne_bytes([first; 8]));
+    let whole = 8 * words.iter().take_while(|word| u64::from_ne_bytes(**word) == alike).count();
+    whole + bytes[whole..].iter().take_while(|byte| **byte == first).count()
 }
 
 /// The bytes whose runs were counted.

@@ -38,6 +38,8 @@ impl PageMap {
             let stream = self.log.segment(self.segment_of(position)).stream();
             ensure(stream.holds_records(), || format!("block {lba} is in the stream {stream:?}"))?;
         }
+        let (mapped, counted) = (seen.len() as u64, self.mapped);
+        ensure(mapped == counted, || format!("{mapped} blocks are mapped, and it counts {counted}"))?;
         live.compare()
     }
 }
@@ -91,13 +93,14 @@ mod tests {
     #[test]
     fn every_planted_fault_is_found() {
         let (map, mut flash) = worn();
-        let faults: [Fault; 5] = [
+        let faults: [Fault; 6] = [
             ("a block that is gone", |s| *used(s) = 0),
             ("a block that is elsewhere", |s| *used(s) += 1 << 20),
             ("two blocks in one sector", |s| {
                 let word = *used(s);
                 *s.map.iter_mut().find(|w| **w != 0 && **w != word).expect("another") = word;
             }),
+            ("a block more", |s| s.mapped += 1),
             ("the checkpoint's version", |s| s.checkpoint.version = s.version + 1),
             ("the checkpoint's segments", |s| {
                 let position = u64::from(*used(s)) - 1;

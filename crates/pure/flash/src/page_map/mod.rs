@@ -107,6 +107,8 @@ pub struct PageMap {
     log: Log,
     /// Sector position + 1 of each block; 0: never written, or deallocated.
     map: Vec<u32>,
+    /// Blocks that are mapped: so many words of the map are not 0.
+    mapped: u64,
     version: u64,
     stats: PageMapStats,
     gc: Option<gc::Cursor>,
@@ -137,6 +139,7 @@ impl PageMap {
             config,
             log: Log::new(config.owner, geometry, config.ring_lasts),
             map: vec![0; config.blocks as usize],
+            mapped: 0,
             version: 1,
             stats: PageMapStats::default(),
             gc: None,
@@ -168,7 +171,7 @@ impl PageMap {
 
     /// Blocks that are mapped.
     pub fn blocks_in_use(&self) -> u64 {
-        self.map.iter().filter(|p| **p != 0).count() as u64
+        self.mapped
     }
 
     /// A digest of everything that operations can observe.
@@ -278,6 +281,7 @@ impl PageMap {
     fn point(&mut self, lba: u64, position: Option<u64>) {
         let word = position.map_or(0, |p| p as u32 + 1);
         let old = std::mem::replace(&mut self.map[lba as usize], word);
+        self.mapped = self.mapped + u64::from(word != 0) - u64::from(old != 0);
         if let Some(old) = old.checked_sub(1) {
             self.log.sub_live(self.segment_of(u64::from(old)), u64::from(self.config.block_bytes));
             self.leave(u64::from(old));

@@ -219,6 +219,7 @@ impl Recovery {
                 return Err(Damage::Checkpoint { owner: self.map.config.owner, what });
             }
             self.map.log.add_live(id, bytes);
+            self.map.mapped += 1;
         }
         self.map.map = words;
         Ok(())
