@@ -58,9 +58,9 @@ pub use saker_host::retention::{RetentionOptions, RetentionOrder};
 pub use saker_host::session::SyncError;
 #[doc(inline)]
 pub use saker_host::{
-    CacheOptions, CachePolicy, CacheStats, DeviceIterator, GroupBuilder, GroupStats, HostError, KeyRange,
-    KvError, PairBatch, Require, ScanCursor, ScanOptions, ScanOrder, TransactionEnd, TransactionSet, Values,
-    Versioned, WriteBatch,
+    CacheOptions, CachePolicy, CacheStats, Compound, DeviceIterator, GroupBuilder, GroupStats, HostError,
+    KeyRange, KvError, PairBatch, Require, ScanCursor, ScanOptions, ScanOrder, TransactionEnd,
+    TransactionSet, Values, Versioned, WriteBatch,
 };
 pub use saker_image as image;
 #[doc(inline)]

@@ -19,6 +19,7 @@ mod kv_cache;
 mod lasting;
 mod leaving;
 mod live;
+mod longest_transaction;
 mod namespaces;
 mod open;
 mod packing;

@@ -20,6 +20,9 @@ impl PairVersion {
     pub const NEVER: Self = Self(u128::MAX);
 }
 
+/// What [`Engine::retrieve_versioned`](crate::Engine::retrieve_versioned) tells of a pair: its version, and the length of its value in bytes.
+pub type Versioned = Option<(PairVersion, u32)>;
+
 /// Names a put that was accepted and has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Token(pub u64);

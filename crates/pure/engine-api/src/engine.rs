@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What drivers ask of an engine: the device over flash, the host over a block namespace.
 
-use crate::answer::{Put, Token, Version};
+use crate::answer::{Put, Token, Version, Versioned};
 use crate::capabilities::{Capabilities, Capability, Unsupported};
 use crate::context::Context;
 use crate::groups::Groups;
@@ -14,7 +14,7 @@ use crate::scan::Scans;
 use crate::settings::Settings;
 use crate::write_condition::WriteCondition;
 use saker_log::recover::{Damage, Progress};
-use saker_segment_store::{Completion, SegmentStore, Step, Tag};
+use saker_segment_store::{Completion, SegmentStore, Step, Tag, ready};
 use saker_sim::Meter;
 use std::fmt::Debug;
 
@@ -64,6 +64,26 @@ pub trait Engine: Clone + Debug + List + Scans + Groups + Hints + Inspect {
         sink: &mut K,
         cx: &mut Context<'_, M, W>,
     ) -> Step<Result<u32, KvError>>;
+
+    /// What [`version`](Groups::version) and [`retrieve`](Self::retrieve) say, in one look: the pair's version and the length of its value,
+    /// of which up to `sink.room()` bytes were delivered; `None`: there is no such pair.
+    ///
+    /// # Errors
+    /// Those of both, but for [`KvError::NotFound`].
+    fn retrieve_versioned<M: SegmentStore, W: Meter, K: Sink>(
+        &mut self,
+        key: &[u8],
+        sink: &mut K,
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<Versioned, KvError>> {
+        match ready!(self.version(key, cx)) {
+            Err(e) => Step::Done(Err(e)),
+            Ok(None) => Step::Done(Ok(None)),
+            Ok(Some(version)) => {
+                self.retrieve(key, sink, cx).map(|bytes| bytes.map(|bytes| Some((version, bytes))))
+            }
+        }
+    }
 
     /// Removes a pair. What says so is as durable as a stored pair before the answer.
     ///

@@ -25,6 +25,9 @@ macro_rules! forward_engine {
                 changes fn retrieve<M: SegmentStore, W: Meter, K: Sink>(
                     key: &[u8], sink: &mut K, cx: &mut Context<'_, M, W>
                 ) -> Step<Result<u32, KvError>>;
+                changes fn retrieve_versioned<M: SegmentStore, W: Meter, K: Sink>(
+                    key: &[u8], sink: &mut K, cx: &mut Context<'_, M, W>
+                ) -> Step<Result<Versioned, KvError>>;
                 changes fn delete<M: SegmentStore, W: Meter>(
                     key: &[u8], cx: &mut Context<'_, M, W>
                 ) -> Step<Result<Version, KvError>>;
@@ -121,7 +124,7 @@ pub mod forwarded {
     pub use crate::{
         Answers, Background, Capabilities, Condition, Context, Engine, GroupError, GroupSource, Groups,
         Hints, Inspect, Job, JobKind, KvError, List, Memory, PairVersion, Pairs, Put, Scan, Scanned, Scans,
-        Settings, Sink, Snapshot, Source, StoreStats, Token, Unsupported, Version, WriteCondition,
+        Settings, Sink, Snapshot, Source, StoreStats, Token, Unsupported, Version, Versioned, WriteCondition,
     };
     pub use saker_log::{LogFlip, LogStats};
     pub use saker_segment_store::{Completion, SegmentStore, Step, Tag};

@@ -124,6 +124,10 @@ impl Sink for Vec<u8> {
         u32::MAX
     }
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), SourceError> {
+        if offset as usize == self.len() {
+            self.extend_from_slice(bytes);
+            return Ok(());
+        }
         let end = offset as usize + bytes.len();
         self.resize(self.len().max(end), 0);
         self[offset as usize..end].copy_from_slice(bytes);

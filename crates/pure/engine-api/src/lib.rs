@@ -42,7 +42,7 @@ mod wait;
 mod write_condition;
 pub mod write_gate;
 
-pub use answer::{PairVersion, Put, Token, Version};
+pub use answer::{PairVersion, Put, Token, Version, Versioned};
 pub use capabilities::{Capabilities, Capability, Unsupported};
 pub use context::Context;
 pub use crew::Crew;

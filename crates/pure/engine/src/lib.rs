@@ -16,6 +16,7 @@ pub mod mix;
 pub mod ordered;
 #[cfg(test)]
 mod planted;
+mod prefetch;
 pub mod registry;
 pub mod tree;
 

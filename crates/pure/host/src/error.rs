@@ -86,7 +86,9 @@ pub enum HostError {
     NoTransactions(&'static str),
     /// A transaction does not fit a command, or what it writes does not fit a record: with the hash FTLs each write takes whole grains. Nothing
     /// was done.
-    #[error("a transaction of {bytes} bytes is too long: the device takes at most {bytes_max} at once")]
+    #[error(
+        "a transaction of {bytes} bytes is too long: the device takes at most {bytes_max} at once, with what stands beside each write"
+    )]
     TransactionLength {
         /// Its bytes.
         bytes: usize,

@@ -35,8 +35,8 @@ pub mod transfer;
 
 pub use cache::{CacheOptions, CachePolicy, CacheStats, ReadCache};
 pub use client::{
-    BulkBuffer, ClientOptions, Condition, DeviceIterator, Entry, GroupBuilder, GroupStats, KeyRange,
-    KvClient, OpOutcome, PairBatch, Shown, TransactionAnswer, TransactionEnd, TransactionOutcome,
+    BulkBuffer, ClientOptions, Compound, Condition, DeviceIterator, Entry, GroupBuilder, GroupStats,
+    KeyRange, KvClient, OpOutcome, PairBatch, Shown, TransactionAnswer, TransactionEnd, TransactionOutcome,
     TransactionRefused, Values, WriteBatch,
 };
 pub use connect::{ConnectOptions, Connection, NamedSettings, Port};

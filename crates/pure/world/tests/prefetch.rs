@@ -69,17 +69,12 @@ fn both<F: FnMut(u64) -> u64>(engine: EngineKind, which: impl Fn() -> F) -> [(u6
 
 #[test]
 fn keys_that_are_read_together_need_fewer_pages() {
-    let [without, with] = both(EngineKind::HASH_STORE, || together);
-    assert!(with.0 * 10 <= without.0 * 7, "30 % fewer pages: {} and {}", without.0, with.0);
-    assert!(with.1 < without.1, "and less time: {} and {}", without.1, with.1);
-}
-
-/// Other engines take groups and bring nothing: docs/vendor-commands.md says so.
-#[test]
-fn engines_that_bring_nothing_are_no_slower() {
-    for engine in EngineKind::ALL.iter().copied().filter(|engine| *engine != EngineKind::HASH_STORE) {
+    for engine in EngineKind::ALL.iter().copied() {
         let [without, with] = both(engine, || together);
-        assert_eq!(without, with, "{engine:?}");
+        // With the hash FTLs each key has a section and a record of its own to be read.
+        let pages = if engine == EngineKind::HASH_STORE { 7 } else { 10 };
+        assert!(with.0 * 10 <= without.0 * pages, "{engine:?}: fewer pages: {} and {}", without.0, with.0);
+        assert!(with.1 < without.1, "{engine:?}: and less time: {} and {}", without.1, with.1);
     }
 }
 

@@ -157,7 +157,7 @@ fn host_advice(error: &HostError) -> &'static str {
         HostError::Timeout { .. } => "run `saker check` on the image, then try again",
         HostError::Queued { error, .. } | HostError::Batch { error, .. } => host_advice(error),
         HostError::NoTransactions(_) => {
-            "use a device and an engine that have them (hash_store, lsm, tree), without hybrid"
+            "use a device that has them: every engine here does, and lsm and tree have ranges in them"
         }
         HostError::TransactionLength { .. } => "put fewer pairs into it",
         _ => REPORT,

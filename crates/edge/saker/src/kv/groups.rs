@@ -3,7 +3,7 @@
 
 use super::Kv;
 use saker_host::group::Form;
-use saker_host::{GroupBuilder, GroupStats, HostError};
+use saker_host::{Compound, GroupBuilder, GroupStats, HostError};
 use saker_runtime::AnyDriver;
 
 impl Kv {
@@ -25,6 +25,33 @@ impl Kv {
         // Its writes are the builder's.
         self.cache.clear();
         self.store.native().begin(form)
+    }
+
+    /// Begins a compound command as the paper has it (HotStorage'19, listing 1): `Compound::Transaction` is its `CC_TRANSACTION`, all or
+    /// nothing in one command. The first operation says of which type all are.
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;
+    /// use saker::{Compound, HostError};
+    /// let mut handle = kv.begin_compound(Compound::Transaction);
+    /// handle.store(b"one", b"1")?.store(b"two", b"2")?;
+    /// assert!(handle.retrieve(b"one").is_err(), "another type");
+    /// handle.commit()?;
+    /// let mut handle = kv.begin_compound(Compound::Transaction);
+    /// handle.delete(b"one")?.delete(b"three")?;
+    /// let Err(HostError::Batch { key, .. }) = handle.commit() else { panic!("there is no such pair") };
+    /// assert_eq!(key, b"three");
+    /// let mut handle = kv.begin_compound(Compound::Operations);
+    /// handle.retrieve(b"one")?.retrieve(b"three")?;
+    /// let [(one, found), (three, none)] = &handle.commit_with_keys()?[..] else { panic!("two operations") };
+    /// assert_eq!((&one[..], found), (&b"one"[..], &Ok(Some(b"1".to_vec()))), "nothing was deleted");
+    /// assert!(three == b"three" && none.is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn begin_compound(&mut self, compound: Compound) -> GroupBuilder<'_, AnyDriver> {
+        // Its writes are the builder's.
+        self.cache.clear();
+        self.store.native().begin_compound(compound)
     }
 
     /// Groups so far, and what was done one by one instead.

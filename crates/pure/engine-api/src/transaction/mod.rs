@@ -8,7 +8,7 @@
 
 mod of_engine;
 
-pub use of_engine::{OfEngine, count_keys, write_all};
+pub use of_engine::{OfEngine, count_keys, read_pair, write_all};
 
 use crate::answer::PairVersion;
 use crate::capabilities::{Capability, Unsupported};
@@ -90,8 +90,8 @@ pub enum NotDone {
 pub trait State {
     /// The version of a pair; `None`: there is none.
     fn version(&mut self, key: &[u8]) -> Step<Result<Option<PairVersion>, KvError>>;
-    /// Its value.
-    fn value(&mut self, key: &[u8]) -> Step<Result<Vec<u8>, KvError>>;
+    /// The version of a pair and its value; `None`: there is none.
+    fn read(&mut self, key: &[u8]) -> Step<Result<Option<(PairVersion, Vec<u8>)>, KvError>>;
     /// How many keys there are from one on and before another; counting may end when there are more than `most`.
     fn count(&mut self, from: &[u8], to: Option<&[u8]>, most: u32) -> Step<Result<u32, KvError>>;
     /// Writes all or none: values, or `None` to delete pairs that are there. Each place is that of the member which writes.
@@ -125,10 +125,12 @@ pub fn transact<S: State>(
         Step::Need(reads) => return Step::Need(reads),
         Step::Blocked(stall) => return Step::Blocked(stall),
     };
-    let writes: Vec<_> = (0..).zip(parts).filter_map(|(place, part)| write_of(place, part)).collect();
-    if writes.is_empty() {
+    let count = parts.iter().filter(|part| part.ask.is_write()).count();
+    if count == 0 {
         return Step::Done(Ok(found));
     }
+    let mut writes = Vec::with_capacity(count);
+    writes.extend((0..).zip(parts).filter_map(|(place, part)| write_of(place, part)));
     match state.write(&writes) {
         Step::Done(done) => Step::Done(done.map(|()| found)),
         Step::Need(reads) => Step::Need(add(pages, reads)),
@@ -171,8 +173,9 @@ fn look<S: State>(parts: &[Part<'_>], pages: &mut Reads, state: &mut S) -> Step<
     if !absent.is_empty() {
         return Step::Need(add(pages, absent));
     }
-    let judged = (0..).zip(parts.iter().zip(looked)).map(|(place, (part, found))| judge(place, part, found));
-    Step::Done(judged.collect())
+    // In this form the answers take the place of what was looked at.
+    let judged = looked.into_iter().enumerate();
+    Step::Done(judged.map(|(place, found)| judge(place as u32, &parts[place], found)).collect())
 }
 
 fn look_at<S: State>(part: &Part<'_>, state: &mut S) -> Step<Result<Found, KvError>> {
@@ -183,18 +186,12 @@ fn look_at<S: State>(part: &Part<'_>, state: &mut S) -> Step<Result<Found, KvErr
         let counted = state.count(part.key, to, count);
         return counted.map(|count| count.map(|count| Found { count, ..Found::default() }));
     }
-    let version = match state.version(part.key) {
-        Step::Done(Ok(version)) => version,
-        Step::Done(Err(e)) => return Step::Done(Err(e)),
-        Step::Need(reads) => return Step::Need(reads),
-        Step::Blocked(stall) => return Step::Blocked(stall),
-    };
-    let reads = matches!(part.ask, Ask::Retrieve | Ask::Value(_));
-    if version.is_none() || !reads {
-        return Step::Done(Ok(Found { version, ..Found::default() }));
+    if matches!(part.ask, Ask::Retrieve | Ask::Value(_)) {
+        let pair = |(version, value)| Found { version: Some(version), value: Some(value), count: 0 };
+        return state.read(part.key).map(|read| read.map(|read| read.map(pair).unwrap_or_default()));
     }
-    let value = state.value(part.key);
-    value.map(|value| value.map(|value| Found { version, value: Some(value), count: 0 }))
+    let found = |version| Found { version, ..Found::default() };
+    state.version(part.key).map(|version| version.map(found))
 }
 
 fn judge(place: u32, part: &Part<'_>, found: Result<Found, KvError>) -> Result<Found, NotDone> {

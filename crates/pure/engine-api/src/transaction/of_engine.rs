@@ -26,10 +26,8 @@ impl<E: Engine, M: SegmentStore, W: Meter> State for OfEngine<'_, '_, E, M, W> {
         self.engine.version(key, &mut self.cx)
     }
 
-    fn value(&mut self, key: &[u8]) -> Step<Result<Vec<u8>, KvError>> {
-        let mut value = Vec::new();
-        let step = self.engine.retrieve(key, &mut value, &mut self.cx);
-        step.map(|length| length.map(|_| value))
+    fn read(&mut self, key: &[u8]) -> Step<Result<Option<(PairVersion, Vec<u8>)>, KvError>> {
+        read_pair(key, self.engine, &mut self.cx)
     }
 
     fn count(&mut self, from: &[u8], to: Option<&[u8]>, most: u32) -> Step<Result<u32, KvError>> {
@@ -39,6 +37,17 @@ impl<E: Engine, M: SegmentStore, W: Meter> State for OfEngine<'_, '_, E, M, W> {
     fn write(&mut self, writes: &[Write<'_>]) -> Step<Result<(), NotDone>> {
         write_all(writes, self.engine, &mut self.cx)
     }
+}
+
+/// The version and the value of a pair under a key of the engine's.
+pub fn read_pair<E: Engine, M: SegmentStore, W: Meter>(
+    key: &[u8],
+    engine: &mut E,
+    cx: &mut Context<'_, M, W>,
+) -> Step<Result<Option<(PairVersion, Vec<u8>)>, KvError>> {
+    let mut value = Vec::new();
+    let step = engine.retrieve_versioned(key, &mut value, cx);
+    step.map(|pair| pair.map(|pair| pair.map(|(version, _)| (version, value))))
 }
 
 /// How many keys an engine has from one on and before another, up to one more than `most`.
@@ -89,11 +98,15 @@ struct WriteSet {
 
 impl WriteSet {
     fn new(writes: &[Write<'_>]) -> Self {
+        let padded = |bytes: &[u8]| size_of::<u32>() + bytes.len().next_multiple_of(4);
+        let entry_bytes = |w: &Write<'_>| padded(w.key) + w.value.map_or(0, padded);
+        let bytes = size_of::<u32>() + writes.iter().map(entry_bytes).sum::<usize>();
         let mut set = Self {
-            payload: (writes.len() as u32).to_le_bytes().to_vec(),
+            payload: Vec::with_capacity(bytes),
             members: Vec::with_capacity(writes.len()),
             places: writes.iter().map(|write| write.place).collect(),
         };
+        set.payload.extend((writes.len() as u32).to_le_bytes());
         for write in writes {
             let key = set.push(write.key);
             let (op, value) = match write.value {

@@ -12,6 +12,7 @@ impl HashFtl {
     /// Says what contradicts itself, if anything does.
     pub(super) fn check_all(&self, m: &dyn SegmentStore) -> Result<(), String> {
         self.log.check(m)?;
+        self.prefetch.check().map_err(|e| format!("prefetch groups: {e}"))?;
         self.table.cache.check().map_err(|e| format!("the cache of sections: {e}"))?;
         self.check_live()?;
         self.check_places()?;

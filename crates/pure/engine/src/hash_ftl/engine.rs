@@ -19,6 +19,7 @@ pub(super) const CAPABILITIES: Capabilities = Capabilities::of(&[
     Capability::Reset,
     Capability::LiveSettings,
     Capability::Transactions,
+    Capability::Bind,
 ]);
 
 impl Engine for HashFtl {
@@ -42,7 +43,10 @@ impl Engine for HashFtl {
         sink: &mut K,
         cx: &mut Context<'_, M, W>,
     ) -> Step<Result<u32, KvError>> {
-        self.counted(|this| this.retrieve_once(key, sink, cx))
+        if self.prefetch.is_empty() {
+            return self.counted(|this| this.retrieve_once(key, sink, cx));
+        }
+        self.retrieve_or_prefetched(key, sink, cx)
     }
 
     fn delete<M: SegmentStore, W: Meter>(
@@ -78,7 +82,7 @@ impl Engine for HashFtl {
     }
 
     fn job<M: SegmentStore>(&self, m: &M) -> Option<Job> {
-        Job::upkeep_if(self.has_debt(m))
+        Job::upkeep_if(self.has_debt(m) || self.prefetch.is_wanted())
     }
 
     fn background<M: SegmentStore, W: Meter>(
@@ -145,7 +149,11 @@ impl Engine for HashFtl {
     }
 }
 
-impl Hints for HashFtl {}
+impl Hints for HashFtl {
+    fn bind(&mut self, name: &[u8], keys: &mut dyn ExactSizeIterator<Item = &[u8]>) -> Result<(), KvError> {
+        self.bind_keys(name, keys)
+    }
+}
 
 impl Inspect for HashFtl {
     fn log_stats(&self) -> LogStats {
@@ -165,6 +173,7 @@ impl Inspect for HashFtl {
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let mut all = self.ftl_stats().named();
         all.extend(self.ftl_memory().named());
+        all.push(("prefetch_hits", self.prefetch.hits()));
         all
     }
 

@@ -12,6 +12,7 @@
 pub mod admit;
 #[cfg(test)]
 mod bench;
+mod bring;
 mod check;
 pub mod config;
 mod doubling;
@@ -41,6 +42,7 @@ pub use config::{FirstLevel, HashFtlConfig, Layout, Validity};
 pub use factory::{Doubling, Original, Plus};
 pub use stats::FtlStats;
 
+use crate::prefetch::Prefetch;
 use gc::Collection;
 use probe::Probe;
 use saker_engine_api::StoreStats;
@@ -85,6 +87,8 @@ pub struct HashFtl {
     collection: Option<Collection>,
     victims: gc::victim::Victims,
     rest: gc::rest::Rest,
+    /// Values of keys that are read together.
+    prefetch: Prefetch<Vec<u8>, ()>,
     stats: StoreStats,
     ftl_stats: FtlStats,
     scratch: Vec<u8>,
@@ -130,6 +134,7 @@ impl HashFtl {
             collection: None,
             victims: gc::victim::Victims::new(geometry.segments),
             rest: gc::rest::Rest::default(),
+            prefetch: Prefetch::default(),
             stats: StoreStats::default(),
             ftl_stats: FtlStats::default(),
             scratch: Vec::new(),

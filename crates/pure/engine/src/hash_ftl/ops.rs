@@ -49,6 +49,7 @@ impl HashFtl {
             Err(e) => return Step::Done(Err(e)),
         };
         self.enter(&found, slot, grain, &head);
+        self.drop_prefetched(key);
         self.stats.user_bytes_written += (key.len() + value_bytes as usize) as u64;
         w.work(Unit::Encode, 1);
         w.work(Unit::CopyByte, u64::from(head.bytes() - value_bytes + value.bytes_by_core()));
@@ -216,6 +217,7 @@ impl HashFtl {
             Err(e) => return Step::Done(Err(e)),
         };
         self.bury(&found, slot, grain, &pair);
+        self.drop_prefetched(key);
         self.stats.user_bytes_written += key.len() as u64;
         w.work(Unit::Encode, 1);
         w.work(Unit::CopyByte, u64::from(head.bytes()));

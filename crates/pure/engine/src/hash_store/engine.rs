@@ -112,7 +112,7 @@ impl Engine for HashStore {
         self.version += 1;
         self.log.add_until_checkpoint(self.segment_of(log_addr.0), u64::from(bytes));
         let old = self.index.remove(place).expect("looked up above");
-        self.prefetch.drop_value(place);
+        self.prefetch.drop_value(&place);
         self.forget(old);
         self.stats.user_bytes_written += key.len() as u64;
         w.work(Unit::Encode, 1);

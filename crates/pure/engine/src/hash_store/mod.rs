@@ -5,6 +5,7 @@
 //! an in-memory hash index), with what a device needs besides: deletes, garbage collection, checkpoints,
 //! recovery, and an order for List.
 
+mod bring;
 mod check;
 pub mod checkpoint;
 mod chunk;
@@ -17,12 +18,12 @@ pub mod index;
 pub mod list;
 pub mod ops;
 pub mod pending;
-pub mod prefetch;
 pub mod recover;
 pub mod reserve;
 mod retrieve;
 
 use crate::mix::IndexKey;
+use crate::prefetch::{BYTES_MAX, Prefetch};
 pub use factory::Factory;
 
 use gc::GcCursor;
@@ -32,10 +33,10 @@ use saker_engine_api::StoreStats;
 use saker_log::reserve::assert_collections_gain;
 use saker_log::{CheckpointWriter, Log, Segment};
 use saker_segment_store::{Geometry, SegmentId, SegmentStore};
-use saker_value_log::Records;
 use saker_value_log::group::{KeyCost, Plan};
 use saker_value_log::lengths::Lengths;
 use saker_value_log::record::{HEADER_BYTES, record_bytes};
+use saker_value_log::{RecordAddr, Records};
 
 /// Settings of a hash store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +73,7 @@ impl HashStoreConfig {
             checkpoint_index_ratio: 8,
             checkpoint_bytes_min: (bytes / 8).min(64 << 20),
             group_keys: KeyCost::default(),
-            prefetch_bytes_max: 1 << 20,
+            prefetch_bytes_max: BYTES_MAX,
         }
     }
 }
@@ -94,7 +95,7 @@ pub struct HashStore {
     plan: Plan<IndexKey>,
     pairs: group::Pairs,
     found: group::Found,
-    prefetch: prefetch::Prefetch,
+    prefetch: Prefetch<IndexKey, RecordAddr>,
 }
 
 impl HashStore {
@@ -117,7 +118,7 @@ impl HashStore {
             plan: Plan::default(),
             pairs: group::Pairs::default(),
             found: group::Found::new(),
-            prefetch: prefetch::Prefetch::default(),
+            prefetch: Prefetch::default(),
         };
         let lost = store.lost_in_segment(record_bytes(16, config.value_bytes_max));
         assert_collections_gain(store.log.geometry().segment_bytes(), lost, FILL_PERCENT_MAX, 0);

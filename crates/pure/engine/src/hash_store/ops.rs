@@ -142,7 +142,7 @@ impl HashStore {
         self.lengthen(addr);
         if let Some(old) = old {
             self.forget(old);
-            self.prefetch.drop_value(place);
+            self.prefetch.drop_value(&place);
         }
     }
 

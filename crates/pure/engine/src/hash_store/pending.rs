@@ -125,7 +125,7 @@ impl HashStore {
                 self.note_lived(lived);
                 lived.1 = 0;
                 self.forget(old);
-                self.prefetch.drop_value(place);
+                self.prefetch.drop_value(&place);
             }
         }
         self.note_lived(lived);

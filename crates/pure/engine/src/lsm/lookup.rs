@@ -47,12 +47,13 @@ impl LsmStore {
     ) -> Step<(Result<Option<Entry>, KvError>, Reads)> {
         w.work(Unit::Probe, 2);
         let (mut looked, hash) = (Reads::new(), key.hash());
-        if let Some(e) = self.find_buffered(key, hash, version) {
-            return Step::Done((Ok(Some(e)), looked));
-        }
         if w.touches() {
             // Their cache misses overlap.
+            self.mem.touch(hash, w);
             self.candidates(key).for_each(|(_, table)| table.filter.touch(hash, w));
+        }
+        if let Some(e) = self.find_buffered(key, hash, version) {
+            return Step::Done((Ok(Some(e)), looked));
         }
         for (whose, table) in self.candidates(key) {
             w.work(Unit::Probe, 1);

@@ -40,6 +40,10 @@ impl<S: Structure> Store<S> {
             Step::Done(Background::Idle) if self.upkeep.error().is_none() => false,
             done => return done,
         };
+        // What makes reads faster, behind all that writes can wait for.
+        if let Some(step) = self.bring_wanted(m, w) {
+            return step;
+        }
         if self.rests(finished, m) && (self.want_manifest(m) || self.reveal_at_last(m)) {
             return Step::Done(Background::Worked);
         }

@@ -39,6 +39,7 @@ impl<S: Structure> Store<S> {
     /// Says what contradicts itself, if anything does.
     pub(super) fn check_all(&self, m: &dyn SegmentStore) -> Result<(), String> {
         self.log.check(m)?;
+        self.prefetch.check().map_err(|e| format!("prefetch groups: {e}"))?;
         let mut live = LiveBytes::new(&self.log);
         self.check_memtables(&mut live)?;
         S::check(self, &mut live)?;

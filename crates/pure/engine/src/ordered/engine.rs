@@ -11,7 +11,7 @@ use super::reserve::DELETES_LEAVE;
 use super::structure::{Content, Structure, Write};
 use saker_engine_api::{
     Background, Capabilities, Capability, Condition, Context, Engine, Hints, Inspect, Job, JobKind, KvError,
-    Memory, Put, Settings, Sink, Source, StoreStats, Unsupported, Version, WriteCondition,
+    Memory, Put, Settings, Sink, Source, StoreStats, Unsupported, Version, Versioned, WriteCondition,
 };
 use saker_log::append::Reserve;
 use saker_log::{LogAddr, LogStats, Segment};
@@ -25,8 +25,8 @@ use saker_value_log::record::{Header, Kind, record_bytes};
 
 /// What such a store can do beyond single pairs.
 pub(crate) const CAPABILITIES: Capabilities = {
-    use Capability::{Groups, List, LiveSettings, Places, Reset, Scan, Snapshots, Transactions};
-    Capabilities::of(&[List, Snapshots, Scan, Groups, Places, Reset, LiveSettings, Transactions])
+    use Capability::{Bind, Groups, List, LiveSettings, Places, Reset, Scan, Snapshots, Transactions};
+    Capabilities::of(&[List, Snapshots, Scan, Groups, Bind, Places, Reset, LiveSettings, Transactions])
 };
 
 impl<S: Structure> Engine for Store<S> {
@@ -93,6 +93,15 @@ impl<S: Structure> Engine for Store<S> {
         cx: &mut Context<'_, M, W>,
     ) -> Step<Result<u32, KvError>> {
         self.retrieve_at(key, None, sink, cx.medium, cx.meter)
+    }
+
+    fn retrieve_versioned<M: SegmentStore, W: Meter, K: Sink>(
+        &mut self,
+        key: &[u8],
+        sink: &mut K,
+        cx: &mut Context<'_, M, W>,
+    ) -> Step<Result<Versioned, KvError>> {
+        self.retrieve_and_remember(key, sink, cx.medium, cx.meter)
     }
 
     fn delete<M: SegmentStore, W: Meter>(
@@ -163,12 +172,14 @@ impl<S: Structure> Engine for Store<S> {
     }
 
     fn job<M: SegmentStore>(&self, m: &M) -> Option<Job> {
-        Job::upkeep_if(self.has_debt(m))
+        Job::upkeep_if(self.has_debt(m) || self.wants_values())
     }
 
     fn jobs<M: SegmentStore>(&self, m: &M, visit: &mut dyn FnMut(Job)) {
         if self.has_debt(m) {
             S::jobs(self, m, visit);
+        } else if self.wants_values() {
+            visit(Job::UPKEEP);
         }
     }
 
@@ -257,7 +268,11 @@ impl<S: Structure> Engine for Store<S> {
     }
 }
 
-impl<S: Structure> Hints for Store<S> {}
+impl<S: Structure> Hints for Store<S> {
+    fn bind(&mut self, name: &[u8], keys: &mut dyn ExactSizeIterator<Item = &[u8]>) -> Result<(), KvError> {
+        self.bind_keys(name, keys)
+    }
+}
 
 impl<S: Structure> Inspect for Store<S> {
     fn log_stats(&self) -> LogStats {
@@ -270,7 +285,7 @@ impl<S: Structure> Inspect for Store<S> {
         let frozen: u64 = self.own.frozen().map(|table| table.bytes()).sum();
         let fills_gaps = self.settings.packing.is_some_and(Packing::fills_gaps);
         let table = if fills_gaps { self.landing.memory_bytes() } else { 0 };
-        let directory_bytes = self.own.memory_bytes(self.page_bytes()) + table;
+        let directory_bytes = self.own.memory_bytes(self.page_bytes()) + table + self.recent.bytes();
         Memory { index_bytes: self.mem.bytes() + frozen, directory_bytes, segment_bytes: held }
     }
 
@@ -278,6 +293,7 @@ impl<S: Structure> Inspect for Store<S> {
         let mut counters = S::counters(self);
         counters.push(("group_records", self.groups.records));
         counters.push(("group_members", self.groups.members));
+        counters.push(("prefetch_hits", self.prefetch.hits()));
         counters
     }
 

@@ -322,6 +322,7 @@ impl<S: Structure> Store<S> {
             self.mem.refs.add(id, e.stamp, bytes, &self.births);
             self.know_record(id, &e);
         }
+        self.tell_readers(&e);
         let Some(old) = self.mem.insert(e) else { return true };
         self.forget_record(&old);
         if self.own.sees(old.version, e.version) {

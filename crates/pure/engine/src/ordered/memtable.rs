@@ -8,6 +8,7 @@ use super::key::{Entry, Key};
 use super::leaves::{self, Leaves};
 use super::refs::{Births, Refs, referred};
 use saker_log::{Log, ensure};
+use saker_sim::Meter;
 use saker_value_log::RecordAddr;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Range;
@@ -155,6 +156,12 @@ impl Memtable {
         }
         let mut older = self.older.range((*key, !version)..=(*key, u64::MAX));
         older.next().map(|((key, _), slot)| entry(*key, slot))
+    }
+
+    /// What a search for a key with that hash looks at first.
+    #[inline]
+    pub fn touch<W: Meter>(&self, hash: u64, w: &mut W) {
+        self.filter.touch(hash, w);
     }
 
     /// The same, of a key whose hash is known.

@@ -7,6 +7,7 @@
 
 pub(crate) mod background;
 pub(crate) mod block;
+mod bring;
 pub(crate) mod check;
 mod engine;
 pub(crate) mod filter;
@@ -21,6 +22,7 @@ mod longest;
 pub(crate) mod manifest;
 pub(crate) mod memtable;
 mod ops;
+mod recent;
 pub mod recover;
 pub(crate) mod refs;
 pub(crate) mod reserve;
@@ -39,6 +41,7 @@ pub use recover::Recovery;
 pub use settings::Settings;
 pub use structure::Structure;
 
+use crate::prefetch::Prefetch;
 use memtable::Memtable;
 use refs::Births;
 use saker_engine_api::StoreStats;
@@ -74,6 +77,10 @@ pub struct Store<S: Configured> {
     landing: landing::Landing,
     /// Memory for planning groups.
     plan: Plan<Key>,
+    /// Versions that transactions have asked for.
+    recent: recent::Recent,
+    /// Values of keys that are read together.
+    prefetch: Prefetch<Key, u64>,
     /// What keeps the entries that memtables do not have.
     pub(crate) own: S,
 }
@@ -104,6 +111,8 @@ impl<S: Structure> Store<S> {
             groups: group::GroupStats::default(),
             landing: landing::Landing::new(geometry.page_bytes, usize::from(m.page_buffer().slots())),
             plan: Plan::default(),
+            recent: recent::Recent::default(),
+            prefetch: Prefetch::default(),
             own: S::new(&config, m),
         };
         store.assert_gain();

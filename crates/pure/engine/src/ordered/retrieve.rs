@@ -14,8 +14,8 @@
 use super::Store;
 use super::key::{Entry, Key};
 use super::structure::Structure;
-use saker_engine_api::{Context, KvError, Sink, Snapshot};
-use saker_log::{Bytes, LogAddr};
+use saker_engine_api::{Context, KvError, PairVersion, Sink, Snapshot, Versioned};
+use saker_log::{Bytes, LogAddr, Look, lines};
 use saker_segment_store::{Reads, SegmentStore, Step, ready};
 use saker_sim::{Meter, Unit};
 
@@ -65,28 +65,114 @@ impl<S: Structure> Store<S> {
         w: &mut W,
     ) -> Step<Result<u32, KvError>> {
         let Some(name) = Key::new(key) else { return Step::Done(Err(KvError::KeySize)) };
-        let (found, trail) = ready!(S::find(self, &name, at, m, w));
-        let addr = match found {
+        self.retrieve_named((key, &name), at, sink, m, w).map(|found| found.map(|(_, bytes)| bytes))
+    }
+
+    /// The same, and the version of the pair. It is remembered: who read it is likely to ask whether it is still the same.
+    pub(super) fn retrieve_and_remember<M: SegmentStore, W: Meter, K: Sink>(
+        &mut self,
+        key: &[u8],
+        sink: &mut K,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<Versioned, KvError>> {
+        let Some(name) = Key::new(key) else { return Step::Done(Err(KvError::KeySize)) };
+        match ready!(self.retrieve_named((key, &name), None, sink, m, w)) {
+            Ok((version, bytes)) => {
+                self.recent.remember(&name, Some(version));
+                Step::Done(Ok(Some((PairVersion(version.into()), bytes))))
+            }
+            Err(KvError::NotFound) => {
+                self.recent.remember(&name, None);
+                Step::Done(Ok(None))
+            }
+            Err(e) => Step::Done(Err(e)),
+        }
+    }
+
+    /// Version of the newest write of a key, if there is a pair.
+    pub(super) fn version_of<M: SegmentStore, W: Meter>(
+        &mut self,
+        key: &[u8],
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<Option<PairVersion>, KvError>> {
+        let Some(name) = Key::new(key) else { return Step::Done(Err(KvError::KeySize)) };
+        w.work(Unit::Probe, 1);
+        let version = match self.recent.version(&name) {
+            Some(version) => version,
+            None => match ready!(S::find(self, &name, None, m, w)).0 {
+                Err(e) => return Step::Done(Err(e)),
+                Ok(found) => {
+                    let version = found.filter(|e| !e.is_tombstone()).map(|e| e.version);
+                    self.recent.remember(&name, version);
+                    version
+                }
+            },
+        };
+        Step::Done(Ok(version.map(|version| PairVersion(version.into()))))
+    }
+
+    /// The version and the length of the pair that [`Self::retrieve_at`] delivers.
+    #[inline]
+    fn retrieve_named<M: SegmentStore, W: Meter, K: Sink>(
+        &mut self,
+        (key, name): (&[u8], &Key),
+        at: Option<Snapshot>,
+        sink: &mut K,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<(u64, u32), KvError>> {
+        if self.prefetch.is_empty() || at.is_some() {
+            return self.retrieve_found((key, name), at, sink, m, w);
+        }
+        if let Some(delivered) = self.deliver_prefetched(name, sink, w) {
+            return Step::Done(delivered);
+        }
+        let found = ready!(self.retrieve_found((key, name), at, sink, m, w));
+        if found.is_ok() {
+            self.prefetch.accessed(name);
+        }
+        Step::Done(found)
+    }
+
+    /// The same of a pair that was not brought before.
+    pub(super) fn retrieve_found<M: SegmentStore, W: Meter, K: Sink>(
+        &mut self,
+        (key, name): (&[u8], &Key),
+        at: Option<Snapshot>,
+        sink: &mut K,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<(u64, u32), KvError>> {
+        let (found, trail) = ready!(S::find(self, name, at, m, w));
+        let (addr, version) = match found {
             Ok(Some(e)) if e.is_inside() => {
                 let delivered = self.retrieve_inside(&e, sink, m, w);
                 S::searched(self, &trail, m, w);
-                return Step::Done(delivered);
+                return Step::Done(delivered.map(|bytes| (e.version, bytes)));
             }
-            Ok(Some(e)) if !e.is_tombstone() => e.addr,
+            Ok(Some(e)) if !e.is_tombstone() => (e.addr, e.version),
             found => {
                 S::searched(self, &trail, m, w);
                 return Step::Done(Err(found.err().unwrap_or(KvError::NotFound)));
             }
         };
-        match Bytes::new(LogAddr(addr.position()), addr.bytes()).resident(&self.log, m) {
-            Step::Done(Ok(())) => {}
-            Step::Done(Err(e)) => return Step::Done(Err(e.into())),
-            Step::Need(pages) => {
-                let mut looked: Reads = trail.into();
-                looked.extend(pages);
-                return Step::Need(looked);
-            }
-            Step::Blocked(stall) => return Step::Blocked(stall),
+        let range = Bytes::new(LogAddr(addr.position()), addr.bytes());
+        match range.look(&self.log, m) {
+            // Their cache misses overlap.
+            Look::Whole(record) if w.touches() => lines(record).for_each(|byte| w.touch(byte)),
+            Look::Whole(_) => {}
+            Look::Absent(_) | Look::Elsewhere => match range.resident(&self.log, m) {
+                Step::Done(Ok(())) => {}
+                Step::Done(Err(e)) => return Step::Done(Err(e.into())),
+                Step::Need(pages) => {
+                    let mut looked: Reads = trail.into();
+                    looked.extend(pages);
+                    return Step::Need(looked);
+                }
+                Step::Blocked(stall) => return Step::Blocked(stall),
+            },
         }
         S::searched(self, &trail, m, w);
         w.work(Unit::Decode, 1);
@@ -96,6 +182,6 @@ impl<S: Structure> Store<S> {
         let delivered = self.records().check(key, addr, self.settings.owner, m).and_then(|(start, bytes)| {
             self.records().deliver(addr, start, bytes.min(sink.room()), sink, m).map(|()| bytes)
         });
-        Step::Done(delivered)
+        Step::Done(delivered.map(|bytes| (version, bytes)))
     }
 }

@@ -63,12 +63,23 @@ pub struct Entry<'a> {
 /// Is shown what became of each operation, in their order: the value of a retrieve, `None` for the others.
 pub type Shown<'v> = &'v mut dyn FnMut(Result<Option<&[u8]>, HostError>);
 
+/// What a compound command is (compound commands, HotStorage'19, section 2.3: the argument of `begin_compound`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compound {
+    /// A collection: each operation is carried out or fails by itself.
+    Operations,
+    /// A transaction: all operations are carried out, or none. The paper's `CC_TRANSACTION`.
+    Transaction,
+}
+
 /// A group that is being put together: `begin`, then operations, then [`commit`](GroupBuilder::commit).
 #[derive(Debug)]
 #[must_use = "nothing happens before commit"]
 pub struct GroupBuilder<'c, T> {
     client: &'c mut KvClient<T>,
-    form: Form,
+    /// `None`: that of the first operation.
+    form: Option<Form>,
+    compound: Compound,
     ops: Vec<(Op, std::ops::Range<usize>, std::ops::Range<usize>)>,
     bytes: Vec<u8>,
 }
@@ -108,7 +119,7 @@ impl<T: Driver> GroupBuilder<'_, T> {
     }
 
     fn add(&mut self, op: Op, key: &[u8], value: &[u8]) -> Result<&mut Self, HostError> {
-        if let Form::All(only) = self.form
+        if let Form::All(only) = *self.form.get_or_insert(Form::All(op))
             && only != op
         {
             return Err(HostError::Group(Refused::Type));
@@ -122,26 +133,53 @@ impl<T: Driver> GroupBuilder<'_, T> {
     }
 
     /// Sends the group, in several commands if it is longer than the device takes, and returns what became of each
-    /// operation.
+    /// operation. One that is a [transaction](Compound::Transaction) is sent in one command.
     ///
     /// # Errors
     /// [`HostError`] if the commands could not be carried out; what was done of them is not known then, but what the
-    /// device refuses as a whole (a key written and named twice: [`HostError::Status`]) changed nothing.
+    /// device refuses as a whole (a key written and named twice: [`HostError::Status`]) changed nothing. Of a transaction
+    /// [`HostError::Batch`] with the first operation that cannot be carried out, [`HostError::TransactionLength`],
+    /// [`HostError::NoTransactions`]: nothing was done then, unless no answer came.
     pub fn commit(self) -> Result<Vec<OpOutcome>, HostError> {
-        let Self { client, form, ops, bytes } = self;
+        let Self { client, form, compound, ops, bytes } = self;
         let entry = |(op, key, value): &(Op, std::ops::Range<usize>, std::ops::Range<usize>)| Entry {
             op: *op,
             key: &bytes[key.clone()],
             value: &bytes[value.clone()],
         };
-        client.group(form, &ops.iter().map(entry).collect::<Vec<_>>())
+        let entries: Vec<_> = ops.iter().map(entry).collect();
+        match (compound, form) {
+            (_, None) => Ok(Vec::new()),
+            (Compound::Operations, Some(form)) => client.group(form, &entries),
+            (Compound::Transaction, Some(_)) => client.whole_group(&entries),
+        }
+    }
+
+    /// The same, each outcome with its key.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn commit_with_keys(self) -> Result<Vec<(Vec<u8>, OpOutcome)>, HostError> {
+        let keys: Vec<_> = self.ops.iter().map(|(_, key, _)| self.bytes[key.clone()].to_vec()).collect();
+        Ok(keys.into_iter().zip(self.commit()?).collect())
     }
 }
 
 impl<T: Driver> KvClient<T> {
     /// Begins a group of that form.
     pub fn begin(&mut self, form: Form) -> GroupBuilder<'_, T> {
-        GroupBuilder { client: self, form, ops: Vec::new(), bytes: Vec::new() }
+        GroupBuilder {
+            client: self,
+            form: Some(form),
+            compound: Compound::Operations,
+            ops: Vec::new(),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Begins a compound command as the paper has it: its first operation says of which type all are.
+    pub fn begin_compound(&mut self, compound: Compound) -> GroupBuilder<'_, T> {
+        GroupBuilder { client: self, form: None, compound, ops: Vec::new(), bytes: Vec::new() }
     }
 
     /// Groups so far.

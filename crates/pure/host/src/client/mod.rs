@@ -25,7 +25,7 @@ mod walk;
 pub use batch::WriteBatch;
 pub use bulk::BulkBuffer;
 pub(crate) use groups::existed;
-pub use groups::{Entry, GroupBuilder, GroupStats, OpOutcome, Shown};
+pub use groups::{Compound, Entry, GroupBuilder, GroupStats, OpOutcome, Shown};
 pub(crate) use iterate::{BATCH_BYTES, check_iterator, has_pairs};
 pub use iterate::{DeviceIterator, KeyRange, PairBatch};
 pub(crate) use keys::KeyCursor;

@@ -8,9 +8,11 @@ use saker_nvme::group::{
     read_transaction_results, result_bytes,
 };
 
+use super::groups::{Entry, OpOutcome};
 use super::{Ended, KvClient, submitted};
 use crate::driver::Driver;
-use crate::error::{HostError, ProtocolError, check};
+use crate::error::{HostError, KvError, ProtocolError, check};
+use crate::long_keys::refusal;
 
 /// What an entry of a transaction was answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -116,6 +118,35 @@ impl<T: Driver> KvClient<T> {
             let values: usize = results.iter().map(|result| padded(result.bytes as usize)).sum();
             value_bytes = entries.len() * result_bytes(VERSIONED) + 2 * values;
         }
+    }
+
+    /// Carries the entries of a group out as a transaction. What each was answered: as in a group.
+    pub(super) fn whole_group(&mut self, entries: &[Entry<'_>]) -> Result<Vec<OpOutcome>, HostError> {
+        let asks: Vec<_> = entries.iter().map(|e| -> ToAsk<'_> { (Ask::Op(e.op), e.key, e.value) }).collect();
+        let answers = match self.transaction(&asks)? {
+            Ok(answers) => answers,
+            Err(refused) if refused.status.is(Status::NO_TRANSACTIONS) => {
+                return Err(HostError::NoTransactions(ENGINE));
+            }
+            Err(refused) => {
+                let key = entries.get(refused.place).map(|e| e.key.to_vec()).unwrap_or_default();
+                let bytes = entries.iter().map(|e| e.key.len() + e.value.len()).sum();
+                return Err(self.refusal(refused.status, key, bytes));
+            }
+        };
+        let told = |(e, answer): (&Entry<'_>, TransactionAnswer)| match e.op {
+            Op::Retrieve | Op::Exist if answer.version.is_absent() => Err(HostError::Kv(KvError::NotFound)),
+            _ => Ok(answer.value),
+        };
+        Ok(entries.iter().zip(answers).map(told).collect())
+    }
+
+    /// Why a transaction that writes so many bytes was refused.
+    pub(crate) fn refusal(&self, status: Status, key: Vec<u8>, bytes: usize) -> HostError {
+        if status.is(Status::WRITES_TOO_LONG) {
+            return HostError::TransactionLength { bytes, bytes_max: self.transaction_bytes_max() };
+        }
+        refusal(status, key)
     }
 
     /// A transaction that reads nothing.

@@ -198,7 +198,7 @@ impl TransactionSet {
 }
 
 /// Of a transaction that was refused for another reason than a condition.
-pub(super) fn refusal(status: Status, key: Vec<u8>) -> HostError {
+pub(crate) fn refusal(status: Status, key: Vec<u8>) -> HostError {
     if status.is(Status::NO_RANGES) {
         return HostError::NoTransactions(NO_ORDER);
     }

@@ -99,8 +99,7 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// What a refusal means to the user.
     fn told(&self, set: &TransactionSet, refused: TransactionRefused) -> HostError {
         if refused.status.is(Status::WRITES_TOO_LONG) {
-            let bytes_max = self.client.transaction_bytes_max();
-            return HostError::TransactionLength { bytes: set.written_bytes(), bytes_max };
+            return self.client.refusal(refused.status, Vec::new(), set.written_bytes());
         }
         set.error(refused)
     }
@@ -133,7 +132,10 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
                 _ if attempts > ATTEMPTS_MAX => return Err(HostError::Conflict { key }),
                 status if status.is(Status::KEY_DOES_NOT_EXIST) => _ = gone.insert(key),
                 status if status.is(Status::PRECONDITION_FAILED) => _ = gone.remove(&key),
-                status => return Err(refusal(status, key)),
+                status => {
+                    let bytes = entries.iter().map(|(_, key, value)| key.len() + value.len()).sum();
+                    return Err(self.client.refusal(status, key, bytes));
+                }
             }
         }
         Ok(())

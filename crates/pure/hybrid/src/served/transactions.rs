@@ -45,9 +45,8 @@ impl State for Looked<'_> {
         Step::Done(pair.map(|pair| pair.map(|(version, _)| version)))
     }
 
-    fn value(&mut self, key: &[u8]) -> Step<Result<Vec<u8>, KvError>> {
-        let pair = self.pairs.get(key).cloned().unwrap_or(Err(KvError::KeySize));
-        Step::Done(pair.and_then(|pair| pair.map(|(_, value)| value).ok_or(KvError::NotFound)))
+    fn read(&mut self, key: &[u8]) -> Step<Pair> {
+        Step::Done(self.pairs.get(key).cloned().unwrap_or(Err(KvError::KeySize)))
     }
 
     fn count(&mut self, from: &[u8], to: Option<&[u8]>, _: u32) -> Step<Result<u32, KvError>> {

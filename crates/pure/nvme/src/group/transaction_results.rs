@@ -48,8 +48,11 @@ pub fn write_transaction_results(
     results: &[TransactionResult<'_>],
     bytes_max: usize,
 ) -> Option<Vec<u8>> {
-    let mut left = bytes_max.checked_sub(COUNT_BYTES + results.len() * result_bytes(mode))?;
-    let mut bytes = (results.len() as u32).to_le_bytes().to_vec();
+    let heads = COUNT_BYTES + results.len() * result_bytes(mode);
+    let mut left = bytes_max.checked_sub(heads)?;
+    let values: usize = results.iter().filter_map(|r| r.value).map(|value| padded(value.len())).sum();
+    let mut bytes = Vec::with_capacity(heads + values.min(left));
+    bytes.extend_from_slice(&(results.len() as u32).to_le_bytes());
     for result in results {
         let value = result.value.filter(|value| padded(value.len()) <= left);
         let word = u32::from(result.status.shifted()) | if value.is_none() { LEFT_OUT } else { 0 };
@@ -71,7 +74,7 @@ pub fn write_transaction_results(
 #[must_use]
 pub fn read_transaction_results(mode: GroupMode, bytes: &[u8]) -> Option<Vec<TransactionResult<'_>>> {
     let (count, mut rest) = number(bytes)?;
-    let mut results = Vec::new();
+    let mut results = Vec::with_capacity((count as usize).min(rest.len() / RESULT_BYTES));
     for _ in 0..count {
         let (result, behind) = read(mode, rest)?;
         results.push(result);

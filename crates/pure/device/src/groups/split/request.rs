@@ -246,9 +246,8 @@ fn known<M: SegmentStore, W: Meter>(
     id: TransactionId,
     keys: &mut Keys<'_, M, W>,
 ) -> Step<Result<(Vec<u8>, Known), KvError>> {
-    let pair = match ready!(keys.value(&outcome_key(id))) {
-        Ok(pair) => pair,
-        Err(KvError::NotFound) => Vec::new(),
+    let pair = match ready!(keys.read(&outcome_key(id))) {
+        Ok(pair) => pair.map(|(_, value)| value).unwrap_or_default(),
         Err(e) => return Step::Done(Err(e)),
     };
     let known = Outcomes::look(&pair, id);

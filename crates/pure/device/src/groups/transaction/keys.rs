@@ -2,8 +2,8 @@
 //! The pairs of a namespace as a transaction sees them: long keys are in envelopes, which change once by all that it writes in them.
 
 use crate::long_keys::{DeviceKey, Envelope, look};
-use saker_engine::transaction::{State, Write, count_keys, write_all};
-use saker_engine::{AnyEngine, Context, Engine, Groups, KvError, NotDone, PairVersion};
+use saker_engine::transaction::{State, Write, count_keys, read_pair, write_all};
+use saker_engine::{AnyEngine, Context, Groups, KvError, NotDone, PairVersion};
 use saker_long_keys::{NarrowDigest, device_key};
 use saker_nvme::Key;
 use saker_segment_store::{Reads, SegmentStore, Step, ready};
@@ -77,26 +77,27 @@ fn changed(before: &Envelope, write: &Write<'_>) -> Result<Envelope, KvError> {
 
 impl<M: SegmentStore, W: Meter> State for Keys<'_, M, W> {
     fn version(&mut self, key: &[u8]) -> Step<Result<Option<PairVersion>, KvError>> {
-        let mut stored = key.to_vec();
-        if let Some((at, digest)) = self.long(key) {
-            match ready!(self.envelope(&at, digest)) {
-                Err(e) => return Step::Done(Err(e)),
-                Ok(envelope) if envelope.value(key).is_none() => return Step::Done(Ok(None)),
-                Ok(_) => stored = at.to_vec(),
-            }
+        let Some((at, digest)) = self.long(key) else {
+            return self.store.version(key, &mut Context::new(self.m, self.w));
+        };
+        match ready!(self.envelope(&at, digest)) {
+            Err(e) => Step::Done(Err(e)),
+            Ok(envelope) if envelope.value(key).is_none() => Step::Done(Ok(None)),
+            Ok(_) => self.store.version(&at, &mut Context::new(self.m, self.w)),
         }
-        self.store.version(&stored, &mut Context::new(self.m, self.w))
     }
 
-    fn value(&mut self, key: &[u8]) -> Step<Result<Vec<u8>, KvError>> {
-        if let Some((at, digest)) = self.long(key) {
-            let envelope = self.envelope(&at, digest);
-            let value = |envelope: Envelope| envelope.value(key).map(<[u8]>::to_vec).ok_or(KvError::NotFound);
-            return envelope.map(|envelope| envelope.and_then(value));
-        }
-        let mut value = Vec::new();
-        let step = self.store.retrieve(key, &mut value, &mut Context::new(self.m, self.w));
-        step.map(|length| length.map(|_| value))
+    fn read(&mut self, key: &[u8]) -> Step<Result<Option<(PairVersion, Vec<u8>)>, KvError>> {
+        let Some((at, digest)) = self.long(key) else {
+            return read_pair(key, self.store, &mut Context::new(self.m, self.w));
+        };
+        let value = match ready!(self.envelope(&at, digest)) {
+            Err(e) => return Step::Done(Err(e)),
+            Ok(envelope) => envelope.value(key).map(<[u8]>::to_vec),
+        };
+        let Some(value) = value else { return Step::Done(Ok(None)) };
+        let version = self.store.version(&at, &mut Context::new(self.m, self.w));
+        version.map(|version| version.map(|version| version.map(|version| (version, value))))
     }
 
     fn count(&mut self, from: &[u8], to: Option<&[u8]>, most: u32) -> Step<Result<u32, KvError>> {

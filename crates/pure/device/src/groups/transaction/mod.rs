@@ -150,7 +150,8 @@ impl GroupRequest {
         let (pieces, staged, flags) = (&self.pieces, &mut self.staged, GroupFlags::ATOMIC);
         let mut source = HostGroup { reach, pieces, bytes, form, staged, flags };
         let payload = source.staged().map_err(|SourceError| GroupError::Transfer)?;
-        let mut entries = Vec::new();
+        let count = payload.first_chunk().map_or(0, |count| u32::from_le_bytes(*count) as usize);
+        let mut entries = Vec::with_capacity(count.min(payload.len() / ENTRY_BYTES_MIN));
         parse_transaction(form, payload, |e| entries.push(e)).map_err(GroupError::Malformed)?;
         let takes_long = |e: &Asked| reach.long_keys.is_some() && e.ask != group::Ask::Range;
         let too_long = |e: &&Asked| e.key.len() > Key::MAX_LEN && !takes_long(e);
@@ -208,6 +209,9 @@ fn wanted(bytes: &[u8], life: Life) -> Option<PairVersion> {
         _ => Some(PairVersion::NEVER),
     }
 }
+
+/// The shortest entry: a length and a key.
+const ENTRY_BYTES_MIN: usize = 8;
 
 /// Engines' versions have 96 bits; those above count erasures of the namespace.
 const ENGINE_BITS: u128 = (1 << 96) - 1;

@@ -90,6 +90,10 @@ impl HashFtl {
         if self.collection.is_some() {
             return self.collect(m, w);
         }
+        // What makes reads faster, behind all that writes can wait for.
+        if let Some(step) = self.bring_wanted(m, w) {
+            return step;
+        }
         let waiting = self.log.releasing() > 0 || self.log.has_failures();
         Step::Done(if waiting { Background::Waiting } else { Background::Idle })
     }

@@ -184,6 +184,7 @@ impl HashFtl {
                 }
                 _ => self.enter(&part.found, part.slot, grain, &part.head),
             }
+            self.drop_prefetched(part.key);
             grain += u64::from(self.grains_of(&part.head));
             let bytes = part.key.len() + part.value.map_or(0, <[u8]>::len);
             self.stats.user_bytes_written += bytes as u64;

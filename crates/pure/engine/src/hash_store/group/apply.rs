@@ -64,7 +64,7 @@ impl HashStore {
         let bytes = record_bytes(p.member.key.len() as u32, 0);
         self.log.add_until_checkpoint(self.segment_of(addr.position()), u64::from(bytes));
         let old = self.index.remove(place).expect("the plan found it");
-        self.prefetch.drop_value(place);
+        self.prefetch.drop_value(&place);
         self.forget(old);
         self.stats.user_bytes_written += p.member.key.len() as u64;
     }

@@ -12,7 +12,7 @@ mod apply;
 mod look;
 
 use super::inside::Inside;
-use super::key::{Entry, Key};
+use super::key::Key;
 use super::reserve::{DELETES_LEAVE, STORES_LEAVE};
 use super::structure::{Structure, Write};
 use super::{Settings, Store};
@@ -94,10 +94,7 @@ impl<S: Structure> Groups for Store<S> {
         key: &[u8],
         cx: &mut Context<'_, M, W>,
     ) -> Step<Result<Option<PairVersion>, KvError>> {
-        let Some(name) = Key::new(key) else { return Step::Done(Err(KvError::KeySize)) };
-        let (found, _) = ready!(S::find(self, &name, None, &*cx.medium, cx.meter));
-        let of = |e: &Entry| PairVersion(e.version.into());
-        Step::Done(found.map(|e| e.filter(|e| !e.is_tombstone()).as_ref().map(of)))
+        self.version_of(key, &*cx.medium, cx.meter)
     }
 }
 
