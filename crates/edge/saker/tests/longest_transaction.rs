@@ -7,6 +7,7 @@ use saker::{
     WriteBatch,
 };
 
+const SMALL: &[u8] = b"small";
 const LONG: &[u8] = b"a key that is longer than sixteen bytes";
 
 /// Pairs of a transaction: all but the last are as long as each other.
@@ -112,7 +113,7 @@ impl Bench {
 
     /// Bytes of the last value of the longest transaction that fits.
     fn longest(&mut self, way: Way, value_bytes: usize) -> usize {
-        let (mut fits, mut too_long) = (1, 2 * value_bytes);
+        let (mut fits, mut too_long) = (1, value_bytes + 16_000);
         assert!(self.fits(way, value_bytes, fits) && !self.fits(way, value_bytes, too_long), "{way:?}");
         while too_long - fits > 1 {
             let middle = fits.midpoint(too_long);
@@ -125,7 +126,7 @@ impl Bench {
 /// Bytes that an engine takes at once, as its refusal tells.
 fn bytes_max(kv: &mut Kv) -> usize {
     let mut txn = kv.begin_transaction().expect("it has them");
-    (0..PAIRS).try_for_each(|n| txn.put(&n.to_be_bytes(), &[1; 100_000])).expect("good keys");
+    (0..PAIRS).try_for_each(|n| txn.put(&n.to_be_bytes(), &[1; 70_000])).expect("good keys");
     match txn.commit() {
         Err(HostError::TransactionLength { bytes_max, .. }) => bytes_max,
         other => panic!("more than a MiB: {other:?}"),
@@ -137,7 +138,7 @@ fn the_longest_transaction_fits_to_the_byte() {
     for engine in EngineKind::ALL.iter().copied() {
         let mut bench = Bench { kv: open(engine), attempts: 0 };
         let most = bytes_max(&mut bench.kv);
-        let value_bytes = (most / PAIRS as usize - 400) & !3;
+        let value_bytes = (most / PAIRS as usize - 600) & !3;
         let is_hash_ftl = ["hash_original", "hash_doubling", "hash_plus"].contains(&engine.name());
         for way in WAYS {
             let longest = bench.longest(way, value_bytes);
@@ -163,12 +164,14 @@ fn many_small_writes_are_refused_by_the_same_name() {
     for engine in EngineKind::ALL.iter().copied() {
         let mut kv = open(engine);
         let is_hash_ftl = ["hash_original", "hash_doubling", "hash_plus"].contains(&engine.name());
+        let pairs =
+            (bytes_max(&mut kv) / (LENGTHS_BYTES + KEY_BYTES + SMALL.len().next_multiple_of(4))) as u32 - 1;
         let (mut batch, mut ended) = (WriteBatch::new(), Vec::new());
         batch.set_atomic(true);
         let mut handle = kv.begin_compound(Compound::Transaction);
-        for n in 0..3000_u32 {
-            batch.put(&n.to_be_bytes(), b"small");
-            handle.store(n.to_be_bytes(), b"small").expect("of one type");
+        for n in 0..pairs {
+            batch.put(&n.to_be_bytes(), SMALL);
+            handle.store(n.to_be_bytes(), SMALL).expect("of one type");
         }
         ended.push(handle.commit().map(drop));
         ended.push(kv.write(&batch));

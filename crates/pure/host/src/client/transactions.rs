@@ -98,7 +98,8 @@ impl<T: Driver> KvClient<T> {
         if reads == 0 {
             return self.blind(form, &payload, entries.len());
         }
-        let mut value_bytes = entries.len() * result_bytes(VERSIONED) + reads * VALUE_BYTES;
+        let retrieves = entries.iter().filter(|(ask, ..)| *ask == Ask::Op(Op::Retrieve)).count();
+        let mut value_bytes = entries.len() * result_bytes(VERSIONED) + retrieves * VALUE_BYTES;
         let only_reads = reads == entries.len();
         loop {
             let (status, place, results) = self.reading(form, &payload, 4 + value_bytes)?;

@@ -4,10 +4,12 @@
 use saker_long_keys::MARK;
 use saker_nvme::Key;
 use saker_nvme::Status;
-use saker_nvme::group::{Ask, CountedRange, OUTCOME_MARK, Op, PairVersion, ToAsk};
+use saker_nvme::group::{
+    Ask, COUNT_BYTES, CountedRange, GroupMode, OUTCOME_MARK, Op, PairVersion, ToAsk, result_bytes,
+};
 use std::collections::BTreeMap;
 
-use crate::client::{KeyRange, TransactionRefused};
+use crate::client::{KeyRange, TransactionAnswer, TransactionRefused};
 use crate::error::{HostError, KvError};
 
 /// Why a range cannot be in a transaction.
@@ -154,6 +156,49 @@ impl TransactionSet {
     /// Bytes of what it writes.
     pub(super) fn written_bytes(&self) -> usize {
         self.writes().map(|(key, value)| key.len() + value.map_or(0, <[u8]>::len)).sum()
+    }
+
+    /// By which operation all that it has read and requires can be looked at again, if it writes nothing and has read no range, and results
+    /// without values are at most that long.
+    pub(super) fn only_reads(&self, bytes_max: usize) -> Option<Op> {
+        let looked = self.reads.len() + self.requires.len();
+        let fits =
+            COUNT_BYTES + looked * result_bytes(GroupMode { is_transaction: true, has_versions: true });
+        if looked == 0 || !self.writes.is_empty() || !self.ranges.is_empty() || fits > bytes_max {
+            return None;
+        }
+        let is_value = |(_, what): &(Vec<u8>, Require)| matches!(what, Require::Value(_));
+        Some(if self.requires.iter().any(is_value) { Op::Retrieve } else { Op::Exist })
+    }
+
+    /// The keys that it has read, then those of which it requires something.
+    pub(super) fn looked_at(&self) -> impl Iterator<Item = &[u8]> {
+        self.reads.keys().chain(self.requires.iter().map(|(key, _)| key)).map(Vec::as_slice)
+    }
+
+    /// Whether all is as it was read and as it is required, by the answers for [those keys](Self::looked_at).
+    ///
+    /// # Errors
+    /// [`HostError::Conflict`], [`HostError::Unmet`].
+    pub(super) fn compare(&self, answers: &[TransactionAnswer]) -> Result<(), HostError> {
+        let mut answers = answers.iter();
+        for ((key, version), answer) in self.reads.iter().zip(answers.by_ref()) {
+            if answer.version != *version {
+                return Err(HostError::Conflict { key: key.clone() });
+            }
+        }
+        for ((key, what), answer) in self.requires.iter().zip(answers) {
+            let holds = match what {
+                Require::Absent => answer.version.is_absent(),
+                Require::Present => !answer.version.is_absent(),
+                Require::Version(version) => answer.version == *version,
+                Require::Value(value) => answer.value.as_ref() == Some(value),
+            };
+            if !holds {
+                return Err(HostError::Unmet { key: key.clone() });
+            }
+        }
+        Ok(())
     }
 
     /// Whether the device need not be asked: it writes and requires nothing, and one read is as good as a transaction.

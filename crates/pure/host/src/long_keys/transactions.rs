@@ -65,11 +65,29 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
         if set.is_settled() {
             return Ok(());
         }
+        if let Some(op) = set.only_reads(self.client.transaction_bytes_max()) {
+            return self.look_again(set, op);
+        }
         let entries = set.entries();
         if entries.is_empty() {
             return Ok(());
         }
         self.transaction(&entries)?.map(drop).map_err(|refused| self.told(set, refused))
+    }
+
+    /// Commits what writes nothing: all is looked at once more, at one moment, by a command that only reads. A device or a host that may
+    /// not write takes it.
+    fn look_again(&mut self, set: &TransactionSet, op: Op) -> Result<(), HostError> {
+        let keys: Vec<_> = set.looked_at().collect();
+        let entries: Vec<_> = keys.iter().map(|key| -> ToAsk<'_> { (Ask::Op(op), key, &[]) }).collect();
+        let answers = match self.transaction(&entries)? {
+            Ok(answers) => answers,
+            Err(refused) => {
+                let key = keys.get(refused.place).map(|key| key.to_vec()).unwrap_or_default();
+                return Err(refusal(refused.status, key));
+            }
+        };
+        set.compare(&answers)
     }
 
     /// Carries a transaction out under an ID, by as many commands as it takes. One whose answer was lost is sent again: a transaction
