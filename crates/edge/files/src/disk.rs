@@ -2,7 +2,7 @@
 //! A block namespace as the file system's device.
 
 use saker::Block;
-use saker_kvfs::{Disk, DiskError};
+use crate::{Disk, DiskError};
 
 /// A block namespace, opened.
 #[derive(Debug)]

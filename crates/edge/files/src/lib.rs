@@ -19,10 +19,9 @@
 mod disk;
 
 pub use disk::BlockDisk;
-pub use saker_kvfs::{FileId, FsError, Kind, Report, Space, Stat};
+pub use saker_kvfs::{Disk, DiskError, FileId, Format, Fs, FsError, Kind, Report, Space, Stat};
 
 use rustix::rand::{GetRandomFlags, getrandom};
-use saker_kvfs::{Format, Fs};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The files of a device.
@@ -48,7 +47,11 @@ pub fn now() -> u64 {
     since.map_or(0, |since| u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
 }
 
-fn identity() -> Result<u64, Error> {
+/// A number for a new file system, which no other has had.
+///
+/// # Errors
+/// [`Error::Random`].
+pub fn identity() -> Result<u64, Error> {
     let mut bytes = [0; 8];
     let got = getrandom(&mut bytes, GetRandomFlags::empty()).map_err(|e| Error::Random(e.into()))?;
     assert_eq!(got, bytes.len(), "so few bytes come at once (getrandom(2))");

@@ -49,7 +49,7 @@ impl Clocked {
     pub fn pairs(&mut self, nsid: u32) -> Option<u64> {
         let stats = self.device.stats();
         let of_namespace = stats.namespaces.iter().find(|ns| ns.nsid == nsid)?;
-        let kind = EngineKind::ALL.iter().find(|kind| kind.name() == of_namespace.engine)?;
+        let kind = EngineKind::named(of_namespace.engine)?;
         kind.counts_pairs().then_some(of_namespace.store.pairs)
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a device is made of, as its image says.
 
-use saker_engine::{Capability, EngineKind, HashStoreConfig, KeyCost, Settings};
+use saker_engine::{EngineKind, HashStoreConfig, KeyCost, Settings};
 use saker_flash::page_map::PageMapConfig;
 use saker_long_keys::NarrowDigest;
 use saker_nvme::vendor_specific::Methods;
@@ -136,10 +136,10 @@ impl NamespaceConfig {
         Self { nsid, quota_segments, kind, settings: Settings::NONE }
     }
 
-    /// Whether its engine has threads of its own.
-    pub(crate) fn has_workers(&self) -> bool {
+    /// Whether its engine has threads of its own: no device that keeps time takes it.
+    pub fn has_workers(&self) -> bool {
         let NamespaceKind::Kv { engine, .. } = &self.kind else { return false };
-        engine.capabilities().has(Capability::Workers)
+        engine.has_workers()
     }
 
     /// The same with another engine, if it has pairs.

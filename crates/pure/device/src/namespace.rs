@@ -113,6 +113,7 @@ impl Namespace {
                 let common = EngineConfig {
                     checkpoint_bytes: device.checkpoint_bytes,
                     group_keys: device.group_keys,
+                    read_only: device.read_only,
                     settings: config.settings.clone(),
                     ..EngineConfig::new(owner, device.capacitor)
                 };

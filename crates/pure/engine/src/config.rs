@@ -21,6 +21,8 @@ pub struct EngineConfig {
     pub checkpoint_bytes: Option<u64>,
     /// What the keys of a group cost.
     pub group_keys: KeyCost,
+    /// Nothing may be written.
+    pub read_only: bool,
     /// What was asked for by name.
     pub settings: Settings,
 }
@@ -35,6 +37,7 @@ impl EngineConfig {
             value_bytes_max: u32::MAX,
             checkpoint_bytes: None,
             group_keys: KeyCost::default(),
+            read_only: false,
             settings: Settings::NONE,
         }
     }

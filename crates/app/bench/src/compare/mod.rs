@@ -157,6 +157,14 @@ pub enum CompareError {
         /// Bytes of the longest value that is taken.
         most: u32,
     },
+    /// Nobody can say when in the model's time a thread of an engine's own is through.
+    #[error("store `{store}` has threads of its own, which timing {timing} cannot follow: use timing off")]
+    Workers {
+        /// The store.
+        store: &'static str,
+        /// The timing that was asked for.
+        timing: &'static str,
+    },
     /// Pairs that no memory is meant to hold.
     #[error("the pairs take {bytes} bytes of memory: the most is {PAIRS_BYTES_MAX}")]
     TooMuch {
@@ -182,6 +190,7 @@ pub fn compare(plan: &Plan, note: &mut dyn FnMut(&str)) -> Result<Vec<Row>, Comp
     let engines: Vec<String> = plan.stores.iter().map(|store| store.name().to_owned()).collect();
     plan.changes.check_engines("this comparison", &engines)?;
     let profile = plan.changes.profile_named(&plan.profile)?;
+    refuse_workers(plan)?;
     ensure_possible(plan, &profile)?;
     let classes = classes(plan);
     if classes.is_empty() {
@@ -198,6 +207,18 @@ pub fn compare(plan: &Plan, note: &mut dyn FnMut(&str)) -> Result<Vec<Row>, Comp
         }
     }
     Ok(rows)
+}
+
+/// Only a device without time waits for threads of an engine's own.
+fn refuse_workers(plan: &Plan) -> Result<(), CompareError> {
+    let store = plan.stores.iter().find(|store| store.has_workers());
+    let timing = plan.timings.iter().find(|timing| **timing != Timing::Off);
+    match (store, timing) {
+        (Some(store), Some(timing)) => {
+            Err(CompareError::Workers { store: store.name(), timing: timing.name() })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Looks at sizes before anything is made.

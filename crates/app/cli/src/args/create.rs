@@ -31,13 +31,13 @@ Examples:
 
 /// The engines and what an image keeps of their settings.
 fn engines() -> String {
-    let line = |engine: &EngineKind| {
+    let line = |engine: EngineKind| {
         let kept = engine.settings().iter().filter(|setting| setting.place().is_some());
         let names: Vec<_> = kept.map(|setting| setting.name).collect();
         let settings = if names.is_empty() { String::new() } else { format!("; --set {}", names.join(", ")) };
         format!("  {:15} {}{settings}", engine.name(), engine.registration().summary)
     };
-    let lines: Vec<_> = EngineKind::ALL.iter().map(line).collect();
+    let lines: Vec<_> = EngineKind::all().map(line).collect();
     format!("Engines:\n{}", lines.join("\n"))
 }
 

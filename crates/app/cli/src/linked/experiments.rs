@@ -79,6 +79,10 @@ fn history(args: &BenchArgs) -> Result<BenchReport, CliError> {
         let todo = format!("choose one of {}", EngineKind::names());
         CliError::usage(format!("there is no engine `{}`", asked.engine()), todo)
     })?;
+    if engine.has_workers() {
+        let what = format!("engine `{}` has threads of its own, which virtual time cannot follow", engine.name());
+        return Err(CliError::usage(what, "choose another engine, or run a workload with --device"));
+    }
     let setup = Setup::new(engine, asked.side(), args.seed);
     let told = match asked.cuts {
         Some(cuts) => saker_bench::history::of_cuts(&setup, u64::from(cuts)),

@@ -22,7 +22,9 @@ use damaged::Wishes;
 use records::{config_of, records};
 use saker_assembly::Build;
 use saker_assembly::port;
-use saker_device::{Attachment, Costs, Device, PRICED_BYTES, Packing, Settings, timings};
+use saker_device::{
+    Attachment, Costs, Device, NamespaceConfig, NamespaceKind, PRICED_BYTES, Packing, Settings, timings,
+};
 use saker_engine::lsm::settings::{PROGRAM_PRICE, packing};
 use saker_flash::Flash;
 use saker_host::{ConnectOptions, Connection, Port};
@@ -320,6 +322,7 @@ fn built(url: &DeviceUrl, at: &dyn Fn(u16) -> Attachment) -> Result<(AnyDevice, 
             let mut build = build.asked(&settings)?;
             build.faults = url.faults;
             build.config.identity = identity::in_memory(url, *seed)?;
+            refuse_workers(&build.config.namespaces, url)?;
             let host = at(build.config.queue_pairs_max);
             let device = match url.timing {
                 Timing::Off => AnyDevice::Untimed(Box::new(build.untimed(host.clone()))),
@@ -330,6 +333,14 @@ fn built(url: &DeviceUrl, at: &dyn Fn(u16) -> Attachment) -> Result<(AnyDevice, 
         Backing::File(path) => open_file(path, url, at),
         Backing::Tcp(_) | Backing::Linux(_) | Backing::VfioUser(_) => Err(Error::NotLocal),
     }
+}
+
+/// Nobody can say when in a device's time a thread of an engine's own is through.
+pub(crate) fn refuse_workers(namespaces: &[NamespaceConfig], url: &DeviceUrl) -> Result<(), Error> {
+    let with_threads = namespaces.iter().find(|ns| url.timing == Timing::Real && ns.has_workers());
+    let Some(NamespaceKind::Kv { engine, .. }) = with_threads.map(|ns| &ns.kind) else { return Ok(()) };
+    let what = format!("engine `{}` has threads of its own, and timing=real is asked for", engine.name());
+    Err(Error::Setting { what, todo: "leave timing out, or choose another engine".into() })
 }
 
 /// Bytes of a block, where pages have as many.
@@ -371,6 +382,7 @@ fn open_file(
     let profile = opened.config.profile.clone();
     let parsed = || profile_of_image(&profile, url.profile.as_deref());
     ask(&mut config, url)?;
+    refuse_workers(&config.namespaces, url)?;
     // Without timing an image opens without its profile; a byte's copy then counts as much as its program.
     if config.namespaces.iter().any(|ns| packing(&ns.settings) == Some(Packing::AutoTime))
         && let Ok(known) = parsed()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device in memory that consists of several, each with its share of the flash and of the keys.
 
-use super::identity;
+use super::{identity, refuse_workers};
 use super::settings::{refuse_idle, settings_of};
 use crate::error::Error;
 use crate::profiles::profile_named;
@@ -33,6 +33,7 @@ pub(crate) fn start(url: &DeviceUrl) -> Result<(AnyDriver, Port, String), Error>
         let seed = seed.wrapping_add(u64::from(n));
         let build = Build::kv(&profile, *bytes / u64::from(*shards), seed)?.with_engine(*engine);
         let mut build = build.asked(&settings)?;
+        refuse_workers(&build.config.namespaces, url)?;
         build.config.identity = identity.wrapping_add(u64::from(n));
         let host = Attachment::new(Arc::clone(&space), QUEUE_PAIRS);
         let driver = running(build, &host, url, u64::from(*shards));

@@ -17,6 +17,7 @@ macro_rules! engines {
     };
 }
 
+mod added;
 mod any;
 
 pub use any::{AnyEngine, AnyRecovery};
@@ -24,7 +25,7 @@ pub use any::{AnyEngine, AnyRecovery};
 use crate::EngineConfig;
 use crate::factory::{Factory, Pages};
 use saker_engine_api::settings::Idle;
-use saker_engine_api::{Capabilities, Setting, Settings};
+use saker_engine_api::{Capabilities, Capability, Setting, Settings};
 use saker_segment_store::{Geometry, SegmentStore};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -38,7 +39,7 @@ macro_rules! kinds {
         );)*
 
         impl EngineKind {
-            /// All that this program has, in the order of their numbers.
+            /// Those of this workspace, in the order of their numbers; [`EngineKind::all`] has what a program adds, too.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
             $(
@@ -159,7 +160,7 @@ impl EngineKind {
     /// The engine of that name; `-` counts as `_`.
     pub fn named(name: &str) -> Option<Self> {
         let name = name.replace('-', "_");
-        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+        Self::all().find(|kind| kind.name() == name)
     }
 
     /// Its number in images; `None`: it is not for images.
@@ -169,12 +170,17 @@ impl EngineKind {
 
     /// The engine of that number.
     pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.code() == Some(code))
+        Self::all().find(|kind| kind.code() == Some(code))
     }
 
     /// What it can do beyond single pairs.
     pub const fn capabilities(self) -> Capabilities {
         self.0.capabilities
+    }
+
+    /// Whether it has threads of its own: nothing that keeps time takes it.
+    pub const fn has_workers(self) -> bool {
+        self.capabilities().has(Capability::Workers)
     }
 
     /// What can be asked of it.
@@ -224,19 +230,19 @@ impl EngineKind {
 
     /// The names of settings of any engine, each once.
     pub fn setting_names() -> impl Iterator<Item = &'static str> {
-        let all = Self::ALL.iter().flat_map(|kind| kind.settings()).map(|setting| setting.name);
+        let all = Self::all().flat_map(|kind| kind.settings()).map(|setting| setting.name);
         all.collect::<BTreeSet<_>>().into_iter()
     }
 
     /// The names of the engines of which that can be asked, for messages.
     pub fn names_with(setting: &str) -> String {
-        let with = Self::ALL.iter().filter(|kind| kind.has_setting(setting));
-        with.map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
+        let with = Self::all().filter(|kind| kind.has_setting(setting));
+        with.map(EngineKind::name).collect::<Vec<_>>().join(", ")
     }
 
     /// The names of all, for messages.
     pub fn names() -> String {
-        Self::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
+        Self::all().map(EngineKind::name).collect::<Vec<_>>().join(", ")
     }
 }
 
