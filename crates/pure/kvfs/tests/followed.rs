@@ -207,3 +207,31 @@ fn no_flipped_bit_of_a_log_makes_other_bytes() {
         }
     }
 }
+
+/// A log that is cut and begins anew in the same blocks: what an earlier follow left behind the new end is right in all but its number, as the
+/// bytes between are zeros.
+#[test]
+fn a_trailer_of_an_earlier_follow_says_nothing() {
+    for (zeros, is_synced) in
+        [480, 490, 500, 510, 900, 1000].into_iter().flat_map(|n| [(n, false), (n, true)])
+    {
+        let (disk, mut fs) = fs(2000);
+        let file = fs.create("log", 1).expect("makes");
+        let begin = |fs: &mut Fs<Cached>| {
+            fs.append(file, b"x", 1).expect("fits");
+            fs.flush_file(file).expect("flushes");
+        };
+        log(&mut fs, file, 3072).expect("flushes");
+        begin(&mut fs);
+        fs.append(file, &vec![0; zeros], 1).expect("fits");
+        fs.flush_file(file).expect("flushes");
+        assert_eq!(left(&disk, Loss::Nothing).len(), 3073 + zeros);
+        fs.truncate(file, 3072, 1).expect("cuts");
+        if is_synced {
+            fs.sync_file(file).expect("syncs");
+        }
+        begin(&mut fs);
+        let seen = left(&disk, Loss::Nothing);
+        assert!(seen.len() == 3073 && seen.ends_with(b"x"), "{zeros}, {is_synced}: {} bytes", seen.len());
+    }
+}
