@@ -7,6 +7,9 @@
 //! A panic ends the process, after a line on stderr: RocksDB is not safe for exceptions.
 
 pub mod border;
+pub mod disk;
+#[cfg(feature = "inside")]
+pub mod engine;
 #[cfg(feature = "env")]
 pub mod env;
 pub mod outcome;

@@ -49,9 +49,22 @@ pub struct Failure {
     pub text: String,
 }
 
+impl Failure {
+    /// One of no kind of its own.
+    pub fn io(text: String) -> Self {
+        Self { code: Code::Io, text }
+    }
+}
+
 impl From<FsError> for Failure {
     fn from(error: FsError) -> Self {
         Self { code: Code::of(&error), text: error.to_string() }
+    }
+}
+
+impl From<saker::Error> for Failure {
+    fn from(error: saker::Error) -> Self {
+        Self { code: Code::Io, text: error.to_string() }
     }
 }
 

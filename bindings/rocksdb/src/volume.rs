@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The files of a device, shared by all threads of a program.
 
+use crate::disk::AnyDisk;
 use crate::outcome::{Code, Failure};
-use saker_files::{FileId, Files, FsError, Stat, now};
+use saker_files::{BlockDisk, FileId, Format, Fs, FsError, Space, Stat, identity, now};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// The files of a device, wherever its blocks are.
+pub type Files = Fs<AnyDisk>;
 
 /// Volumes that are open, by their URLs: a program that opens one twice has it once.
 static OPEN: Mutex<Vec<(String, Weak<Volume>)>> = Mutex::new(Vec::new());
@@ -29,10 +33,14 @@ pub enum Mode {
 pub struct Volume {
     /// `None` when the program is ending.
     files: Mutex<Option<Files>>,
-    /// Whether the device is in this program's memory, and dies with it.
-    is_in_memory: bool,
+    /// Whether a flush of a log goes to the device: one in this program's memory dies with the program.
+    sends_flushes: bool,
     /// Whether it was opened for reading only.
     is_readonly: bool,
+    /// Of a device that this program itself is: what ends the waiting for its blocks. It closes nothing in order, since the device has all
+    /// that was flushed.
+    #[cfg(feature = "inside")]
+    inside: Option<Arc<crate::engine::Relay>>,
 }
 
 /// A file that somebody has open.
@@ -50,6 +58,14 @@ impl Volume {
     /// # Errors
     /// Why the device or its files cannot be used.
     pub fn open(url: &str) -> Result<Arc<Self>, Failure> {
+        Self::open_as(url, !url.starts_with("mem:"))
+    }
+
+    /// The same. `sends_flushes`: logs go to the device behind each write even if it dies with the program, as where that is measured.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_as(url: &str, sends_flushes: bool) -> Result<Arc<Self>, Failure> {
         let mut open = lock(&OPEN);
         open.retain(|(_, volume)| volume.strong_count() > 0);
         if let Some(volume) =
@@ -57,13 +73,37 @@ impl Volume {
         {
             return Ok(volume);
         }
-        let is_in_memory = url.starts_with("mem:");
-        let files = if is_in_memory { saker_files::create(url, None)? } else { saker_files::open(url)? };
+        let disk = AnyDisk::Device(BlockDisk::open(url).map_err(saker_files::Error::from)?);
+        let files = if url.starts_with("mem:") {
+            Fs::format(disk, Format { identity: identity()?, area_bytes: None })?
+        } else {
+            Fs::mount(disk)?
+        };
         let options = url.split_once('?').map_or("", |(_, options)| options);
         let is_readonly = options.split('&').any(|option| option == "readonly");
-        let volume = Arc::new(Self { files: Mutex::new(Some(files)), is_in_memory, is_readonly });
+        let volume = Arc::new(Self {
+            files: Mutex::new(Some(files)),
+            sends_flushes,
+            is_readonly,
+            #[cfg(feature = "inside")]
+            inside: None,
+        });
         open.push((url.to_owned(), Arc::downgrade(&volume)));
         Ok(volume)
+    }
+
+    /// Files inside a device of this program, under a name that no URL has.
+    #[cfg(feature = "inside")]
+    pub fn inside(
+        name: &str,
+        files: Files,
+        relay: Arc<crate::engine::Relay>,
+        is_readonly: bool,
+    ) -> Arc<Self> {
+        let files = Mutex::new(Some(files));
+        let volume = Arc::new(Self { files, sends_flushes: true, is_readonly, inside: Some(relay) });
+        lock(&OPEN).push((name.to_owned(), Arc::downgrade(&volume)));
+        volume
     }
 
     /// Ends one use of a volume. The last one closes the device, before the next opening.
@@ -85,15 +125,35 @@ impl Volume {
 
     /// Makes everything durable and closes the device.
     fn close(&self) {
+        #[cfg(feature = "inside")]
+        if let Some(relay) = &self.inside {
+            relay.close();
+            return;
+        }
         let files = lock(&self.files).take();
-        if let Some(Err(error)) = files.map(saker_files::close) {
+        let closed = files.map(|files| Ok::<_, Failure>(files.unmount()?.close()?));
+        if let Some(Err(Failure { text: error, .. })) = closed {
             eprintln!("saker-rocksdb: the files were not closed in order, what was synced is safe: {error}");
         }
     }
 
     /// Free bytes.
     pub fn free_bytes(&self) -> u64 {
-        self.with(|files| Ok(files.space().free)).unwrap_or(0)
+        self.space().map_or(0, |space| space.free)
+    }
+
+    /// Bytes for files, and free ones.
+    ///
+    /// # Errors
+    /// The program is ending.
+    pub fn space(&self) -> Result<Space, Failure> {
+        self.with(|files| Ok(files.space()))
+    }
+
+    /// What its device counts.
+    #[cfg(feature = "inside")]
+    pub fn device_stats(&self) -> Option<saker::Stats> {
+        self.with(|files| Ok(files.disk_mut().stats())).ok().flatten()
     }
 
     /// What was done to names is durable when this returns.
@@ -251,7 +311,7 @@ impl OpenFile {
 
     /// What it has, and its name, outlive the program when this returns. A device in memory does not, so nothing is sent there.
     pub fn flush(&self) -> Result<(), Failure> {
-        if self.volume.is_in_memory { Ok(()) } else { self.with(Files::flush_file) }
+        if self.volume.sends_flushes { self.with(Files::flush_file) } else { Ok(()) }
     }
 
     /// What it has, and its name, are durable when this returns.

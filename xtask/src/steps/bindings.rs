@@ -13,6 +13,7 @@ const SCRIPTS: &[(&str, &str, &[&str])] = &[
     ("rocksdb plugin", "bindings/rocksdb/check", &["plugin"]),
     ("rocksdb crash", "bindings/rocksdb/check", &["crash"]),
     ("rocksdb newest", "bindings/rocksdb/check", &["newest"]),
+    ("rocksdb store", "bindings/rocksdb/check", &["store"]),
     ("c header", "crates/edge/c/check", &["header"]),
     ("c tsan", "crates/edge/c/check", &["tsan"]),
 ];

@@ -101,7 +101,8 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
     let rocksdb = ["--manifest-path", "bench/rocksdb/Cargo.toml", "--no-default-features", "--locked"];
     steps.push(cargo("check rocksdb", &[&["check"][..], &rocksdb].concat(), &[]));
     let plugin = ["--manifest-path", "bindings/rocksdb/Cargo.toml", "--no-default-features", "--locked"];
-    steps.push(cargo("check plug-in", &[&["check"][..], &plugin].concat(), &[]));
+    let engine = ["check", "--features", "inside"];
+    steps.push(cargo("check plug-in", &[&engine[..], &plugin].concat(), &[]));
     match tier {
         Tier::Check => {
             // Two steps, so that the report tells what building takes and what running.

@@ -18,6 +18,7 @@ mod key;
 mod limits;
 mod linked;
 mod output;
+mod program;
 mod progress;
 mod records;
 mod report;
@@ -29,6 +30,7 @@ mod top;
 
 pub use context::Streams;
 pub use error::CliError;
+pub use program::main;
 pub use run::{run, run_on};
 pub use store::{Answer, ListOrder, OpenStore, Store};
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A block namespace as the file system's device.
 
-use saker::Block;
 use crate::{Disk, DiskError};
+use saker::Block;
 
 /// A block namespace, opened.
 #[derive(Debug)]
@@ -19,6 +19,11 @@ impl BlockDisk {
     /// The device's.
     pub fn open(url: &str) -> Result<Self, saker::Error> {
         Block::open(url).map(Self)
+    }
+
+    /// What the device counts, if it is in this process.
+    pub fn stats(&mut self) -> Option<saker::Stats> {
+        self.0.stats()
     }
 
     /// Closes the device in order.

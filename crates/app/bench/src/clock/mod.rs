@@ -6,11 +6,13 @@
 //! threads have a queue pair each; HostKV's share the store behind a lock, so that its cost is in the numbers, other than in virtual
 //! time, where neither side has a lock.
 
+mod at_host;
 mod cpus;
 mod driver;
 mod host;
 mod sessions;
 
+pub use at_host::{Failed, OpenAtHost, WaitingStore, add_at_host};
 pub use cpus::{Cpus, How};
 
 use driver::{OnClock, drive};
@@ -53,6 +55,10 @@ pub fn run_real(
     let how = &how.into();
     let Some(first) = jobs.first() else { return Ok(RealRun::default()) };
     let pairs = u16::try_from(first.threads.max(1)).map_err(|_| refused())?;
+    if let (StoreKind::Host, true) = (kind, build.engine.has_workers()) {
+        let open = at_host::at_host(build.engine).ok_or_else(refused)?;
+        return at_host::run_at_host(open, build, &how.cpus, jobs);
+    }
     let (pairs, depth) = match kind {
         StoreKind::Host => (1, block_depth(first)),
         StoreKind::Hybrid(_) => (2, block_depth(first)),

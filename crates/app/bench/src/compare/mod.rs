@@ -165,6 +165,14 @@ pub enum CompareError {
         /// The timing that was asked for.
         timing: &'static str,
     },
+    /// A store from outside at the host is on a device of a URL, which names a profile and does not change it.
+    #[error(
+        "store `{store}` is compared on profiles as they are: leave their changes out, or name a file of a changed one"
+    )]
+    Changed {
+        /// The store.
+        store: &'static str,
+    },
     /// Pairs that no memory is meant to hold.
     #[error("the pairs take {bytes} bytes of memory: the most is {PAIRS_BYTES_MAX}")]
     TooMuch {
@@ -190,7 +198,7 @@ pub fn compare(plan: &Plan, note: &mut dyn FnMut(&str)) -> Result<Vec<Row>, Comp
     let engines: Vec<String> = plan.stores.iter().map(|store| store.name().to_owned()).collect();
     plan.changes.check_engines("this comparison", &engines)?;
     let profile = plan.changes.profile_named(&plan.profile)?;
-    refuse_workers(plan)?;
+    refuse_workers(plan, &profile)?;
     ensure_possible(plan, &profile)?;
     let classes = classes(plan);
     if classes.is_empty() {
@@ -210,12 +218,15 @@ pub fn compare(plan: &Plan, note: &mut dyn FnMut(&str)) -> Result<Vec<Row>, Comp
 }
 
 /// Only a device without time waits for threads of an engine's own.
-fn refuse_workers(plan: &Plan) -> Result<(), CompareError> {
+fn refuse_workers(plan: &Plan, profile: &Profile) -> Result<(), CompareError> {
     let store = plan.stores.iter().find(|store| store.has_workers());
     let timing = plan.timings.iter().find(|timing| **timing != Timing::Off);
     match (store, timing) {
         (Some(store), Some(timing)) => {
             Err(CompareError::Workers { store: store.name(), timing: timing.name() })
+        }
+        (Some(store), None) if *profile != Changes::default().profile_named(&plan.profile)? => {
+            Err(CompareError::Changed { store: store.name() })
         }
         _ => Ok(()),
     }

@@ -80,7 +80,8 @@ fn history(args: &BenchArgs) -> Result<BenchReport, CliError> {
         CliError::usage(format!("there is no engine `{}`", asked.engine()), todo)
     })?;
     if engine.has_workers() {
-        let what = format!("engine `{}` has threads of its own, which virtual time cannot follow", engine.name());
+        let what =
+            format!("engine `{}` has threads of its own, which virtual time cannot follow", engine.name());
         return Err(CliError::usage(what, "choose another engine, or run a workload with --device"));
     }
     let setup = Setup::new(engine, asked.side(), args.seed);

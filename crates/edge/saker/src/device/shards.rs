@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device in memory that consists of several, each with its share of the flash and of the keys.
 
-use super::{identity, refuse_workers};
 use super::settings::{refuse_idle, settings_of};
+use super::{identity, refuse_workers};
 use crate::error::Error;
 use crate::profiles::profile_named;
 use crate::url::{Backing, DeviceUrl, Timing};

@@ -90,7 +90,10 @@ pub(super) fn namespace_snapshot(ns: &Namespace, flash: &mut Flash) -> Namespace
         Store::Kv(s) => {
             (snapshot.store, snapshot.log, snapshot.memory) = (s.stats(), s.log_stats(), s.memory());
             (snapshot.live_bytes, snapshot.capacity_bytes) = (s.live_bytes(), s.capacity_bytes(&view));
-            (snapshot.engine, snapshot.counters) = (s.name(), s.counters());
+            // An engine from outside has its name there alone.
+            snapshot.engine =
+                if let NamespaceKind::Kv { engine, .. } = ns.config.kind { engine.name() } else { "" };
+            snapshot.counters = s.counters();
             let fits = |value_bytes| Fits { value_bytes, pairs: s.pairs_that_fit(16, value_bytes, &view) };
             snapshot.fits = FITTING_VALUES.map(fits).into_iter().filter(|fits| fits.pairs > 0).collect();
         }

@@ -124,7 +124,7 @@ impl PageMap {
     ///
     /// # Panics
     /// When pages do not hold whole blocks, or their out-of-band area no entry for each.
-    pub fn new<M: SegmentStore>(config: PageMapConfig, m: &M) -> Self {
+    pub fn new<M: SegmentStore + ?Sized>(config: PageMapConfig, m: &M) -> Self {
         let geometry = m.geometry();
         let per_page = geometry.page_bytes / config.block_bytes;
         assert!(

@@ -46,7 +46,7 @@ pub struct Recovery {
 
 impl Recovery {
     /// Begins to recover a namespace.
-    pub fn new<M: SegmentStore>(config: PageMapConfig, m: &M) -> Self {
+    pub fn new<M: SegmentStore + ?Sized>(config: PageMapConfig, m: &M) -> Self {
         Self {
             map: PageMap::new(config, m),
             phase: Phase::Survey,

@@ -35,6 +35,11 @@ impl<D: Disk> Fs<D> {
         Err(format!("{of_files} blocks of files, {free} free and {awaiting} freed are not {all}"))
     }
 
+    /// The device, for what it tells of itself.
+    pub fn disk_mut(&mut self) -> &mut D {
+        &mut self.disk
+    }
+
     /// Where what lies.
     pub fn layout(&self) -> &Layout {
         &self.layout
