@@ -19,7 +19,7 @@ fn fill(kv: &mut Kv, turn: u8) -> u32 {
         match kv.put(&key(n), &value(n, turn)).map_err(Error::from) {
             Ok(()) => {}
             Err(error) => {
-                assert!(error.to_string().contains("capacity"), "{error}");
+                assert!(error.to_string().contains("full"), "{error}");
                 return n;
             }
         }

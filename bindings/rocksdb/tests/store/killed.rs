@@ -23,7 +23,7 @@ fn operation(n: u64) -> (Vec<u8>, Option<Vec<u8>>) {
     if rng.below(6) == 0 {
         return (key, None);
     }
-    let bytes = if rng.below(60) == 0 { 200_000 } else { 8 + rng.below(6000) };
+    let bytes = if rng.below(60) == 0 { 20_000 } else { 8 + rng.below(6000) };
     let mut value: Vec<u8> = (0..bytes).map(|at| (n.wrapping_mul(17) + at) as u8).collect();
     value[..8].copy_from_slice(&n.to_le_bytes());
     (key, Some(value))

@@ -11,7 +11,7 @@ const WHY: &str = "`rocksdb` has threads of its own";
 fn a_device_that_keeps_time() {
     engine();
     let folder = tempfile::tempdir().expect("a folder");
-    let url = image(&folder.path().join("disk.img"), 64 << 20, "default");
+    let url = image(&folder.path().join("disk.img"), 320 << 20, "default");
     for url in ["mem:?engine=rocksdb&timing=real".to_owned(), format!("{url}?timing=real")] {
         let error = Kv::open(&url).map(drop).expect_err("it is refused").to_string();
         assert!(error.contains(WHY), "{url}: {error}");

@@ -52,7 +52,7 @@ pub(crate) fn at_host(engine: EngineKind) -> Option<OpenAtHost> {
 }
 
 /// Flash of the device beside that of the blocks: its namespace of pairs, which nobody uses.
-const BESIDE_BYTES: u64 = 512 << 20;
+const BESIDE_BYTES: u64 = 1 << 30;
 
 /// A device of the build's profile, with the flash of the build for blocks. Changes of the profile have no place in a URL.
 fn url(build: &Build) -> String {
