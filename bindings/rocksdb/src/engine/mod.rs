@@ -3,7 +3,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`store`] | the engine: operations, blocks, recovery |
+//! | [`store`] | the engine: operations, blocks |
+//! | [`recover`] | how it comes back |
 //! | [`relay`] | how RocksDB's threads get blocks |
 //! | [`front`] | the thread that calls RocksDB |
 //! | [`call`] | what is asked and answered |
@@ -20,19 +21,21 @@ pub mod call;
 #[cfg(feature = "store")]
 pub mod db;
 pub mod front;
+pub mod recover;
 pub mod relay;
 pub mod store;
 
 pub use relay::{Relay, RelayDisk};
 
 use crate::outcome::Failure;
+use recover::Recovery;
 use saker_engine::{Capabilities, Capability, EngineConfig, EngineKind, Factory, Registration, Settings};
 use saker_flash::page_map::PageMapConfig;
 use saker_flash::page_map::entry::ENTRY_BYTES;
 use saker_segment_store::SegmentStore;
 use saker_segment_store::header::HEADER_BYTES;
 use std::sync::Arc;
-use store::{Recovery, RocksDb};
+use store::RocksDb;
 
 /// Bytes of a block, where pages have as many.
 const BLOCK_BYTES: u32 = 4096;

@@ -8,13 +8,11 @@ use super::{RocksDbs, VALUE_BYTES_MAX};
 use saker_engine::kv::KEY_BYTES_MAX;
 use saker_engine::{
     Background, Capabilities, Condition, Context, Engine, EngineConfig, Factory, Groups, Hints, Inspect, Job,
-    KvError, List, Memory, Put, Recover, Scans, Sink, Source, StoreStats, Version,
+    KvError, List, Memory, Put, Scans, Sink, Source, StoreStats, Version,
 };
 use saker_files::DiskError;
-use saker_flash::page_map::recover::Recovery as BlockRecovery;
 use saker_flash::page_map::{PageMap, PageMapConfig, gc};
 use saker_log::LogStats;
-use saker_log::recover::{Damage, Progress};
 use saker_segment_store::{Completion, Io, SegmentStore, Stall, Step, Tag};
 use saker_sim::{Free, Meter};
 use std::sync::Arc;
@@ -30,7 +28,7 @@ const LIST_KEYS: usize = 64;
 /// What it is told.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    blocks: PageMapConfig,
+    pub(super) blocks: PageMapConfig,
     value_bytes_max: u32,
     read_only: bool,
 }
@@ -110,7 +108,8 @@ impl RocksDb {
         Self::over(config, PageMap::new(config.blocks, m))
     }
 
-    fn over(config: Config, blocks: PageMap) -> Self {
+    /// One with those blocks.
+    pub(super) fn over(config: Config, blocks: PageMap) -> Self {
         let PageMapConfig { block_bytes, blocks: count, .. } = *blocks.config();
         Self {
             config,
@@ -470,35 +469,5 @@ impl Inspect for RocksDb {
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let blocks = self.blocks.stats().blocks_written * u64::from(self.config.blocks.block_bytes);
         vec![("file_bytes", self.facts.file_bytes.load(Ordering::Relaxed)), ("file_bytes_written", blocks)]
-    }
-}
-
-/// The blocks on their way back. RocksDB comes back with the first operation.
-#[derive(Clone, Debug)]
-pub struct Recovery {
-    config: Config,
-    blocks: BlockRecovery,
-}
-
-impl Recovery {
-    /// On a medium that may have something of it.
-    pub fn new(config: Config, m: &dyn SegmentStore) -> Self {
-        Self { config, blocks: BlockRecovery::new(config.blocks, m) }
-    }
-}
-
-impl Recover for Recovery {
-    type Engine = RocksDb;
-
-    fn step<M: SegmentStore>(&mut self, m: &mut M) -> Step<Result<Progress, Damage>> {
-        self.blocks.step(m)
-    }
-
-    fn completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {
-        self.blocks.completed(done, m);
-    }
-
-    fn finish(self) -> RocksDb {
-        RocksDb::over(self.config, self.blocks.finish())
     }
 }

@@ -51,13 +51,11 @@ pub(crate) fn at_host(engine: EngineKind) -> Option<OpenAtHost> {
     stores.iter().find(|(other, _)| *other == engine).map(|(_, open)| *open)
 }
 
-/// Flash of the device beside that of the blocks: its namespace of pairs, which nobody uses.
-const BESIDE_BYTES: u64 = 1 << 30;
-
-/// A device of the build's profile, with the flash of the build for blocks. Changes of the profile have no place in a URL.
+/// A device of the build's profile, with the flash of the build for blocks, and as much for a namespace of pairs that nobody uses. Changes of
+/// the profile have no place in a URL.
 fn url(build: &Build) -> String {
     let bytes = build.shape.geometry.segment_bytes() * u64::from(build.shape.geometry.segments);
-    let (size, blocks, profile) = (bytes + BESIDE_BYTES, bytes / 10 * 9, &build.profile.name);
+    let (size, blocks, profile) = (2 * bytes, bytes / 10 * 9, &build.profile.name);
     format!("mem:?size={size}&blocks={blocks}&profile={profile}&threads=1")
 }
 
