@@ -86,12 +86,15 @@ pub enum NotDone {
     NoOrder(u32),
 }
 
+/// The version and the value of a pair; `None`: there is none.
+pub type ReadPair = Option<(PairVersion, Vec<u8>)>;
+
 /// What a transaction sees of a store and how it leaves it.
 pub trait State {
     /// The version of a pair; `None`: there is none.
     fn version(&mut self, key: &[u8]) -> Step<Result<Option<PairVersion>, KvError>>;
     /// The version of a pair and its value; `None`: there is none.
-    fn read(&mut self, key: &[u8]) -> Step<Result<Option<(PairVersion, Vec<u8>)>, KvError>>;
+    fn read(&mut self, key: &[u8]) -> Step<Result<ReadPair, KvError>>;
     /// How many keys there are from one on and before another; counting may end when there are more than `most`.
     fn count(&mut self, from: &[u8], to: Option<&[u8]>, most: u32) -> Step<Result<u32, KvError>>;
     /// Writes all or none: values, or `None` to delete pairs that are there. Each place is that of the member which writes.

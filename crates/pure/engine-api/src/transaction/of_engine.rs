@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The pairs of an engine, and the writes of a transaction as a group that it carries out or refuses as a whole.
 
-use super::{NotDone, State, Write};
+use super::{NotDone, ReadPair, State, Write};
 use crate::answer::{PairVersion, Version};
 use crate::capabilities::{Capability, Unsupported};
 use crate::context::Context;
@@ -26,7 +26,7 @@ impl<E: Engine, M: SegmentStore, W: Meter> State for OfEngine<'_, '_, E, M, W> {
         self.engine.version(key, &mut self.cx)
     }
 
-    fn read(&mut self, key: &[u8]) -> Step<Result<Option<(PairVersion, Vec<u8>)>, KvError>> {
+    fn read(&mut self, key: &[u8]) -> Step<Result<ReadPair, KvError>> {
         read_pair(key, self.engine, &mut self.cx)
     }
 
@@ -44,7 +44,7 @@ pub fn read_pair<E: Engine, M: SegmentStore, W: Meter>(
     key: &[u8],
     engine: &mut E,
     cx: &mut Context<'_, M, W>,
-) -> Step<Result<Option<(PairVersion, Vec<u8>)>, KvError>> {
+) -> Step<Result<ReadPair, KvError>> {
     let mut value = Vec::new();
     let step = engine.retrieve_versioned(key, &mut value, cx);
     step.map(|pair| pair.map(|pair| pair.map(|(version, _)| (version, value))))

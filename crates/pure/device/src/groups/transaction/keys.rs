@@ -2,7 +2,7 @@
 //! The pairs of a namespace as a transaction sees them: long keys are in envelopes, which change once by all that it writes in them.
 
 use crate::long_keys::{DeviceKey, Envelope, look};
-use saker_engine::transaction::{State, Write, count_keys, read_pair, write_all};
+use saker_engine::transaction::{ReadPair, State, Write, count_keys, read_pair, write_all};
 use saker_engine::{AnyEngine, Context, Groups, KvError, NotDone, PairVersion};
 use saker_long_keys::{NarrowDigest, device_key};
 use saker_nvme::Key;
@@ -87,7 +87,7 @@ impl<M: SegmentStore, W: Meter> State for Keys<'_, M, W> {
         }
     }
 
-    fn read(&mut self, key: &[u8]) -> Step<Result<Option<(PairVersion, Vec<u8>)>, KvError>> {
+    fn read(&mut self, key: &[u8]) -> Step<Result<ReadPair, KvError>> {
         let Some((at, digest)) = self.long(key) else {
             return read_pair(key, self.store, &mut Context::new(self.m, self.w));
         };
