@@ -121,6 +121,8 @@ int Write(const std::string& url, const std::string& said_path, uint64_t seed, u
   if (!database.db) return 3;
   std::string position;
   const Status found = database.db->Get(ReadOptions(), kPosition, &position);
+  // A device that is gone already does not say where to go on.
+  if (!found.ok() && !found.IsNotFound()) _exit(3);
   for (uint64_t number = found.ok() ? std::stoull(position) + 1 : 1;; number++) {
     const Change change(seed, life, number);
     WriteBatch batch;
