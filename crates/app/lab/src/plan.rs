@@ -88,7 +88,11 @@ pub struct Planted {
     /// A fault in the code, which tests alone can plant: `host.transfer=METHOD`, `hybrid.FAULT`.
     pub fault: Option<String>,
     /// Claims that pass without the change and fail with it.
+    #[serde(default)]
     pub turns: Vec<String>,
+    /// Figures that leave their place with the change: of claims that do not pass.
+    #[serde(default)]
+    pub moves: Vec<Moved>,
     /// What is taken away.
     pub what: String,
     /// Whether the run takes so long that only the soak makes it.
@@ -96,7 +100,56 @@ pub struct Planted {
     pub is_dear: bool,
 }
 
+/// A figure of a claim that lies somewhere else with a change.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Moved {
+    /// The claim.
+    pub claim: String,
+    /// The part of an order; of a claim with numbers it is the first of them.
+    pub part: Option<String>,
+    /// Where the figure lies with the change, and without it does not; `None`: there is none with it.
+    pub into: Option<[f64; 2]>,
+}
+
+impl Moved {
+    /// Whether that is where a check's figure lies.
+    #[must_use]
+    pub fn is_there(&self, measured: &Value) -> bool {
+        let figure = match (&self.part, measured) {
+            (Some(part), Value::Array(parts)) => {
+                let part = parts.iter().find(|found| found["what"] == part.as_str());
+                part.map_or(&Value::Null, |found| &found["value"])
+            }
+            (None, Value::Array(numbers)) => numbers.first().unwrap_or(&Value::Null),
+            (_, one) => one,
+        };
+        match (self.into, figure.as_f64()) {
+            (Some([least, most]), Some(figure)) => (least..=most).contains(&figure),
+            (into, figure) => into.is_none() && figure.is_none(),
+        }
+    }
+
+    /// The claim, the figure and its place.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let part = self.part.as_ref().map_or_else(String::new, |part| format!(" ({part})"));
+        let place =
+            self.into.map_or_else(|| "away".to_owned(), |[least, most]| format!("into {least} to {most}"));
+        format!("{}{part} {place}", self.claim)
+    }
+}
+
 impl Planted {
+    /// What it turns red and what it moves, in words.
+    #[must_use]
+    pub fn does(&self) -> String {
+        let turned = (!self.turns.is_empty()).then(|| format!("Turned red: {}", self.turns.join(", ")));
+        let moved: Vec<String> = self.moves.iter().map(Moved::told).collect();
+        let moved = (!moved.is_empty()).then(|| format!("Moved: {}", moved.join("; ")));
+        turned.into_iter().chain(moved).collect::<Vec<_>>().join(". ")
+    }
+
     /// What is changed, as it is typed or written in the plan.
     #[must_use]
     pub fn changes(&self) -> Vec<String> {

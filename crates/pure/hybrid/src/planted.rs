@@ -13,6 +13,8 @@ pub enum Fault {
     StaleCopy,
     /// A copy is forgotten when a rollback has read it, not when the main tree has it.
     DroppedEarly,
+    /// The adaptive policy takes going back to be free: it asks neither for room nor for what reads have lost.
+    AlwaysPays,
     /// Recovery does not compare: whatever the device has counts.
     OldValueBack,
     /// The device's tree is emptied before the main tree is flushed.

@@ -206,9 +206,19 @@ fn plant(fault: Option<&str>) {
         "LostTombstone" => Fault::LostTombstone,
         "StaleCopy" => Fault::StaleCopy,
         "DroppedEarly" => Fault::DroppedEarly,
+        "AlwaysPays" => Fault::AlwaysPays,
         _ => panic!("{name}"),
     }));
     assert_eq!(fault.is_some(), method.is_some() || hybrid.is_some(), "{fault:?}");
+}
+
+/// Each experiment names a change that turns one of its claims red, or moves a figure of one that fails.
+#[test]
+fn every_plan_has_a_planted_change() {
+    let without = ALL.iter().map(Entry::plan).filter(|plan| {
+        !plan.planted.iter().any(|planted| !planted.turns.is_empty() || !planted.moves.is_empty())
+    });
+    assert_eq!(without.map(|plan| plan.id).collect::<Vec<_>>(), [""; 0]);
 }
 
 /// A claim that holds without its mechanism would not be about it.
@@ -244,6 +254,14 @@ fn planted_changes_turn_checks_red() {
                 let verdicts = (of(&plain), of(&changed));
                 if verdicts != (Some(Verdict::Pass), Some(Verdict::Fail)) {
                     wrong.push(format!("{id} is {verdicts:?} with {planted:?}"));
+                }
+            }
+            for moved in &planted.moves {
+                let of = |found: &Experiment| found.checks.iter().find(|c| c.id == moved.claim).cloned();
+                let there = [of(&plain), of(&changed)]
+                    .map(|check| check.map(|c| (moved.is_there(&c.measured), c.measured)));
+                if !matches!(&there, [Some((false, _)), Some((true, _))]) {
+                    wrong.push(format!("{} is {there:?}", moved.told()));
                 }
             }
         }

@@ -117,9 +117,9 @@ fn set_up(plan: &Plan) -> Markup {
             ". Parameters stand in the committed plan."
         }
         @if !plan.planted.is_empty() {
-            h3 { "What turns a check red" }
+            h3 { "What turns a check red, or moves it" }
             ul { @for planted in &plan.planted { li {
-                (planted.what) ": " (planted.turns.join(", ")) " "
+                (planted.what) ". " (planted.does()) " "
                 @for change in planted.changes() { span.note { code { (change) } " " } }
             } } }
         }

@@ -184,6 +184,7 @@ impl Hybrid {
             _ if self.detecting.device_is_full && has_room => true,
             Rollback::Eager => has_room,
             Rollback::Lazy => is_idle,
+            Rollback::Adaptive if planted::is(Fault::AlwaysPays) => true,
             Rollback::Adaptive => is_idle || has_room && self.pays(),
         }
     }

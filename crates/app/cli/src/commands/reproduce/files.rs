@@ -126,8 +126,8 @@ fn verdicts(done: &[Experiment]) -> String {
         }
         for planted in plan_of(id).map(|plan| plan.planted).unwrap_or_default() {
             let changes: Vec<String> = planted.changes().iter().map(|change| format!("`{change}`")).collect();
-            let (changes, turned) = (changes.join(" "), planted.turns.join(", "));
-            let _ = writeln!(text, "- Turned red: {turned}, by {changes}: {}.", one_line(&planted.what));
+            let (changes, does) = (changes.join(" "), one_line(&planted.does()));
+            let _ = writeln!(text, "- {does}, by {changes}: {}.", one_line(&planted.what));
         }
         if !text.ends_with("\n\n") {
             text.push('\n');

@@ -7,11 +7,15 @@ use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
+use saker_engine::EngineKind;
+use saker_engine::hash_ftl::config::{ORIGINAL_GRAIN_BYTES, PLUS_GRAIN_BYTES};
+use saker_engine::hash_ftl::settings::grain_bytes;
 use serde_json::json;
 use std::sync::Arc;
 
-/// Hash indexes of a 128-GiB disk's grain; both have as many indexes as grains.
-const GRAINS_BYTES: [f64; 2] = [512.0, 64.0];
+/// Both; they have as many hash indexes as grains.
+const FTLS: [(EngineKind, u32); 2] =
+    [(EngineKind::HASH_ORIGINAL, ORIGINAL_GRAIN_BYTES), (EngineKind::HASH_PLUS, PLUS_GRAIN_BYTES)];
 
 struct Both {
     original: Arc<Ran>,
@@ -24,7 +28,11 @@ fn both(cx: &Context<'_>) -> Result<Both, LabError> {
     let run: Run = cx.plan.parameters();
     let [mut original, mut plus] = ycsb::both(run, &CELLS[..1], cx)?;
     let size = run.size(cx)?;
-    let loads = GRAINS_BYTES.map(|grain| size.pairs as f64 * grain / size.bytes() as f64);
+    let mut loads = [0.0; 2];
+    for (load, (kind, own)) in loads.iter_mut().zip(FTLS) {
+        let grain = grain_bytes(&cx.settings_of(kind)?).unwrap_or(own);
+        *load = size.pairs as f64 * f64::from(grain) / size.bytes() as f64;
+    }
     Ok(Both { original: original.swap_remove(0), plus: plus.swap_remove(0), loads })
 }
 

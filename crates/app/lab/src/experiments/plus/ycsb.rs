@@ -52,7 +52,7 @@ impl Run {
     /// [`LabError`].
     pub fn on(&self, kind: EngineKind, cells: &[Cell], cx: &Context<'_>) -> Result<Vec<Arc<Ran>>, LabError> {
         cx.note(format!("{} with values of {} B", kind.name(), self.value_bytes));
-        runs(&cx.profile()?, self.case(kind, Settings::NONE, cx)?, cells)
+        runs(&cx.profile()?, self.case(kind, cx.settings_of(kind)?, cx)?, cells)
     }
 }
 
