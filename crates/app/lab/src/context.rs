@@ -73,6 +73,14 @@ impl<'a> Context<'a> {
         Ok(self.settings.profile_named(name)?)
     }
 
+    /// The plan's first profile with other numbers than it states, as changed for this run.
+    ///
+    /// # Errors
+    /// A change that cannot be made.
+    pub fn profile_with(&self, own: &[(&str, String)]) -> Result<Profile, LabError> {
+        Ok(self.settings.profile_with(&self.plan.profiles[0], own)?)
+    }
+
     /// Settings of an engine, as changed for this run.
     ///
     /// # Errors

@@ -298,7 +298,16 @@ impl Settings {
     /// # Errors
     /// An unknown name, path or value.
     pub fn profile_named(&self, name: &str) -> Result<Profile, ProfileError> {
+        self.profile_with(name, &[])
+    }
+
+    /// The same of a profile in which a plan has other numbers than it states.
+    ///
+    /// # Errors
+    /// An unknown name, path or value.
+    pub fn profile_with(&self, name: &str, own: &[(&str, String)]) -> Result<Profile, ProfileError> {
         let mut profile = profile_named(name)?;
+        own.iter().try_for_each(|(path, text)| profile.set(path, text))?;
         self.of_profile().try_for_each(|(path, text)| profile.set(path, text))?;
         Ok(profile)
     }

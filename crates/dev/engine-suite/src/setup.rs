@@ -14,6 +14,8 @@ pub const OWNER: u16 = 1;
 pub const TIMED: Timings = Timings::Nand(NandModel {
     reads: [Duration::from_nanos(50_000); 3],
     program: Duration::from_nanos(600_000),
+    program_pages: 1,
+    copies_are_free: false,
     erase: Duration::from_nanos(3_000_000),
     channel_bandwidth: 400_000_000,
 });

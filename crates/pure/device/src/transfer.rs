@@ -58,6 +58,23 @@ pub struct Hybrid {
 }
 
 impl Pieces {
+    /// Units of a DMA engine (BandSlim, section 2.5: aligned 4 KiB) that the first `bytes` bytes of an SGL take: each block has its own.
+    pub fn units(&self, bytes: u32) -> u64 {
+        let of = |bytes: u32| u64::from(bytes).div_ceil(PAGE_BYTES as u64);
+        match self {
+            Self::Blocks(blocks, _) => {
+                let mut left = bytes;
+                let taken = blocks.iter().map(|(_, length)| {
+                    let taken = left.min(*length);
+                    left -= taken;
+                    of(taken)
+                });
+                taken.sum()
+            }
+            _ => of(bytes),
+        }
+    }
+
     /// No data.
     pub const NONE: Self = Self::One(0, 0);
 

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use cost::{Cpu, Dispatch, Firmware, Host};
 pub use error::ProfileError;
+use error::ensure;
 pub use geometry::Geometry;
 pub use latency::{OpTimes, TimedOp};
 pub use limits::{Limits, Power};
@@ -111,6 +112,10 @@ impl Profile {
         self.transfer.check()?;
         self.firmware.check()?;
         self.host.check()?;
+        let in_registers = matches!(&self.media, Media::Nand(nand) if nand.program_pages.value > 1);
+        let rule =
+            "must be 1 without power.capacitor: pages that wait in a register for the others would be lost";
+        ensure(!in_registers || self.power.capacitor.value, "media.program_pages", rule)?;
         self.limits.check()
     }
 }

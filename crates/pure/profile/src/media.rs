@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::ensure;
-use super::{ProfileError, Sourced};
+use super::{ProfileError, Source, Sourced};
 
 /// A media model, chosen by the key `model`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,14 +94,29 @@ pub struct Nand {
     pub read_small_ns: Sourced<Vec<u64>>,
     /// Largest sense that takes `read_small_ns`.
     pub read_small_bytes_max: Sourced<u64>,
-    /// Program time of a page.
+    /// Time of a program.
     pub program_ns: Sourced<u64>,
+    /// Pages of a LUN that one program writes: the last of them takes its time, the others only their way over the channel to the
+    /// registers. They count as written then, so a profile with several has a capacitor.
+    #[serde(default = "one_page")]
+    pub program_pages: Sourced<u32>,
+    /// Whether programs take time of what collections copy. Public emulators leave them out.
+    #[serde(default = "charged")]
+    pub copies_charged: Sourced<bool>,
     /// Erase time of a block.
     pub erase_ns: Sourced<u64>,
     /// Bytes a second of one channel.
     pub channel_bandwidth_bytes_per_s: Sourced<u64>,
     /// Bytes after which a transfer lets other LUNs of its channel in.
     pub channel_transfer_bytes_max: Sourced<u64>,
+}
+
+fn one_page() -> Sourced<u32> {
+    Sourced { value: 1, source: Source::Default, note: "a program for each page".into() }
+}
+
+fn charged() -> Sourced<bool> {
+    Sourced { value: true, source: Source::Default, note: "copies are programmed as all else is".into() }
 }
 
 impl Nand {
@@ -117,6 +132,8 @@ impl Nand {
         ensure((1..=8).contains(&entries), "media.read_ns", "must have 1 to 8 entries")?;
         let same = self.read_small_ns.value.len() == entries;
         ensure(same, "media.read_small_ns", "must have as many entries as media.read_ns")?;
+        let pages = self.program_pages.value;
+        ensure((1..=1024).contains(&pages), "media.program_pages", "must be between 1 and 1024")?;
         let fast = self.channel_bandwidth_bytes_per_s.value;
         ensure(fast > 0, "media.channel_bandwidth_bytes_per_s", "must not be zero")?;
         let chunk = self.channel_transfer_bytes_max.value;

@@ -38,7 +38,7 @@ macro_rules! entry {
 }
 
 /// All of them, in the order in which they are listed.
-pub static ALL: [Entry; 53] = [
+pub static ALL: [Entry; 54] = [
     entry!("saker-motiv", saker_motiv::run),
     entry!("saker-write-batch", saker_write::run_batch),
     entry!("saker-write-io", saker_write::run_io),
@@ -89,6 +89,7 @@ pub static ALL: [Entry; 53] = [
     entry!("plus-invmap-io", plus::counts::invalid_mappings),
     entry!("plus-collision", plus::counts::collisions),
     entry!("plus-ycsb", plus::ycsb::ycsb),
+    entry!("plus-charges", plus::charges::run),
     entry!("plus-fig3-right", plus::ycsb::small_values),
     entry!("plus-ablation", plus::ablation::run),
     entry!("plus-cpu", plus::cpu::run),

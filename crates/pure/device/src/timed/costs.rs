@@ -112,14 +112,22 @@ impl Costs {
     /// Dispatcher time to set up the transfer of `bytes` bytes.
     pub fn setup(&self, pieces: &Pieces, bytes: u32) -> Duration {
         match pieces {
-            Pieces::Block(..) | Pieces::Blocks(..) if bytes > 0 => self.sgl_setup,
+            Pieces::Block(..) | Pieces::Blocks(..) if bytes > 0 => {
+                self.sgl_setup + self.units(pieces.units(bytes))
+            }
             pieces => self.page_dma * pieces.link_bytes(bytes).1,
         }
     }
 
     /// Dispatcher time to set up what is fetched beside the data.
     pub fn setup_aside(&self, aside: &Aside) -> Duration {
-        self.sgl_setup * aside.exact + self.page_dma * aside.pages
+        let units = aside.exact.max(aside.bytes.div_ceil(PAGE_BYTES as u64));
+        self.sgl_setup * aside.exact + self.page_dma * aside.pages + self.units(units)
+    }
+
+    /// Dispatcher time for so many units that exact bytes take: an engine moves whole ones, whatever method names the bytes.
+    fn units(&self, units: u64) -> Duration {
+        if self.dma_engine { self.page_dma * units } else { Duration::ZERO }
     }
 
     /// Firmware time that occupies no core (NVMeVirt's firmware latencies), for `bytes` bytes however they came.
@@ -158,10 +166,37 @@ pub fn timings(profile: &Profile) -> Timings {
             Timings::Nand(NandModel {
                 reads: [read(0), read(1), read(2)],
                 program: ns(p.program_ns.get()),
+                program_pages: p.program_pages.get(),
+                copies_are_free: !p.copies_charged.get(),
                 erase: ns(p.erase_ns.get()),
                 channel_bandwidth: p.channel_bandwidth_bytes_per_s.get(),
             })
         }
         Media::LatencyTable(_) | Media::Fixed(_) => Timings::FREE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_moves_whole_units_whatever_names_the_bytes() {
+        let profile = |name| Profile::builtin(name).expect("there is one");
+        let board = profile("cosmos-plus");
+        let (setup, page) = (board.transfer.sgl_setup_ns.get(), board.transfer.page_dma_ns.get());
+        let (with_engine, without) = (Costs::of(&board), Costs::of(&profile("saker-mid")));
+        let at = |costs: &Costs, pieces: Pieces, bytes| costs.setup(&pieces, bytes).as_nanos();
+        for (bytes, units) in [(1, 1), (4096, 1), (4097, 2), (65_536, 16)] {
+            assert_eq!(at(&with_engine, Pieces::Block(64, bytes), bytes), setup + page * units, "{bytes} B");
+            assert_eq!(at(&without, Pieces::Block(64, bytes), bytes), without.sgl_setup.as_nanos());
+        }
+        let blocks = || Pieces::Blocks(vec![(64, 100), (8192, 5000), (32_768, 9000)], 48);
+        assert_eq!(at(&with_engine, blocks(), 100), setup + page);
+        assert_eq!(at(&with_engine, blocks(), 5100), setup + page * 3);
+        assert_eq!(at(&with_engine, blocks(), 14_100), setup + page * 6);
+        let aside = Aside { exact: 2, bytes: 40, pages: 1, rounds: 1 };
+        assert_eq!(with_engine.setup_aside(&aside).as_nanos(), 2 * setup + 3 * page);
+        assert_eq!(without.setup_aside(&aside).as_nanos(), 2 * without.sgl_setup.as_nanos());
     }
 }

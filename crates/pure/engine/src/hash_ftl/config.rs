@@ -39,6 +39,16 @@ pub enum Layout {
     },
 }
 
+/// Which superblock is collected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// By what is gained, its age, and what copying costs, while there is time; greedy when commands are about to wait.
+    CostBenefit,
+    /// Always the one with the fewest valid grains, as the public code has it (snu-csl/kvvirt c5ab081, nvmevirt/demand_ftl.c,
+    /// `select_victim_line`).
+    Greedy,
+}
+
 /// Settings of a hash FTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashFtlConfig {
@@ -63,6 +73,8 @@ pub struct HashFtlConfig {
     /// Invalid mappings that a page of them takes, if fewer than it has room for: where superblocks are smaller than
     /// they should be, a superblock so fills its buffer as often.
     pub page_mappings: Option<u32>,
+    /// Which superblock is collected.
+    pub victims: Choice,
     /// The table starts small and doubles when so many percent of its hash indexes have pairs; only where sections are fixed.
     pub doubles_at_percent: Option<u8>,
     /// Part of the segments that pairs may not fill, in percent, besides the spare segments.
@@ -113,6 +125,7 @@ impl HashFtlConfig {
             layout: Layout::Fixed,
             cache_bytes: Self::usual_cache_bytes(geometry, quota_segments),
             page_mappings: None,
+            victims: Choice::CostBenefit,
             doubles_at_percent: None,
             over_provisioning_percent: 7,
         }

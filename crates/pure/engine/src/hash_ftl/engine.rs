@@ -85,13 +85,20 @@ impl Engine for HashFtl {
         Job::upkeep_if(self.has_debt(m) || self.prefetch.is_wanted())
     }
 
+    fn jobs<M: SegmentStore>(&self, m: &M, visit: &mut dyn FnMut(Job)) {
+        self.jobs_side_by_side(m, visit);
+    }
+
     fn background<M: SegmentStore, W: Meter>(
         &mut self,
-        _: Job,
+        job: Job,
         finished: Tag,
         cx: &mut Context<'_, M, W>,
     ) -> Step<Background> {
-        self.quantum(finished, cx.medium, cx.meter)
+        if job.is_upkeep() {
+            return self.quantum(finished, cx.medium, cx.meter);
+        }
+        self.quantum_of(job, finished, cx.medium, cx.meter)
     }
 
     fn stats(&self) -> StoreStats {

@@ -22,6 +22,7 @@ mod explain;
 mod factory;
 pub mod gc;
 mod group;
+mod jobs;
 mod land;
 pub mod list;
 mod lookup;

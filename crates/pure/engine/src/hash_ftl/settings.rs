@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Settings by name. What decides how grains and sections lie on flash is chosen when a namespace is made.
 
-use super::config::{FirstLevel, HashFtlConfig, Layout, SLOTS_MAX, Validity};
+use super::config::{Choice, FirstLevel, HashFtlConfig, Layout, SLOTS_MAX, Validity};
 use saker_engine_api::settings::{BitField, Idle, Phase, Setting, Settings, Values};
 
 /// How validity is known.
@@ -15,6 +15,8 @@ const GRAIN: &str = "grain_bytes";
 const CACHE: &str = "cache_bytes";
 /// Mappings of a page of them.
 const PAGE_MAPPINGS: &str = "page_mappings";
+/// Which superblock is collected.
+const VICTIMS: &str = "victims";
 /// When a fixed table doubles.
 const DOUBLES: &str = "doubles_at_percent";
 
@@ -33,7 +35,7 @@ const fn stored(
 }
 
 /// All of them.
-pub static SETTINGS: [Setting; 6] = [
+pub static SETTINGS: [Setting; 7] = [
     Setting {
         name: CACHE,
         values: Values::Number(0, 1 << 48),
@@ -47,6 +49,13 @@ pub static SETTINGS: [Setting; 6] = [
         phase: Phase::AtOpen,
         default: "as many as fit",
         help: "invalid mappings that a page of them takes at most",
+    },
+    Setting {
+        name: VICTIMS,
+        values: Values::Words(&["cost_benefit", "greedy"]),
+        phase: Phase::AtOpen,
+        default: "cost_benefit",
+        help: "which superblock is collected: by gain, age and cost, or the one with the fewest valid grains",
     },
     stored(GRAIN, Values::Words(&GRAINS), (12, 4), "the smallest unit that is written"),
     stored(
@@ -117,6 +126,7 @@ pub fn told(config: &HashFtlConfig) -> Settings {
     let doubles = config.doubles_at_percent.map_or(0, u64::from);
     let mut all = vec![(CACHE, config.cache_bytes), (GRAIN, grain), (VALIDITY, validity)];
     all.extend([(LAYOUT, layout), (DOUBLES, doubles)]);
+    all.extend((config.victims == Choice::Greedy).then_some((VICTIMS, 1)));
     all.extend(config.page_mappings.map(|n| (PAGE_MAPPINGS, u64::from(n))));
     Settings::told(&all)
 }
@@ -138,6 +148,11 @@ pub fn apply(settings: &Settings, config: HashFtlConfig) -> HashFtlConfig {
             Some(1) => Layout::Fixed,
             Some(2) => Layout::LiveOnly { first_level: FirstLevel::Growing, offsets_when_full: false },
             _ => config.layout,
+        },
+        victims: match settings.get(VICTIMS) {
+            Some(0) => Choice::CostBenefit,
+            Some(_) => Choice::Greedy,
+            None => config.victims,
         },
         page_mappings: settings.get(PAGE_MAPPINGS).map(|n| n as u32).or(config.page_mappings),
         doubles_at_percent: doubles.map(|percent| percent as u8).or(config.doubles_at_percent),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The LSM store with its jobs side by side: all suites, with values in the tree and apart, and power cuts while a flush and
+//! Engines with their jobs side by side. The LSM store: all suites, with values in the tree and apart, and power cuts while a flush and
 //! compactions are under way.
 
-use crate::model::with_values;
-use saker_engine::Condition;
+use crate::model::{subject, with_values};
+use saker_engine::{Condition, EngineKind};
 use saker_engine_suite::contract::key;
 use saker_engine_suite::cuts::{finds, survives};
 use saker_engine_suite::setup::TIMED;
@@ -26,6 +26,10 @@ const fn side_by_side(settings: Asked, workers: u32) -> Subject {
 saker_engine_suite::tests!(apart, side_by_side(APART, 5));
 saker_engine_suite::tests!(inside, side_by_side(INSIDE, 4));
 saker_engine_suite::tests!(two_workers, side_by_side(&[], 2));
+// Evictions and collections.
+saker_engine_suite::tests!(plus, Subject { workers: 2, ..subject(EngineKind::HASH_PLUS) });
+saker_engine_suite::tests!(original, Subject { workers: 2, ..subject(EngineKind::HASH_ORIGINAL) });
+saker_engine_suite::tests!(doubling, Subject { workers: 3, ..subject(EngineKind::HASH_DOUBLING) });
 
 /// Tables of two pages and a first level of four, so that there is always something to be merged.
 const BUSY: [Asked; 2] = [

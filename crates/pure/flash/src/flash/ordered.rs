@@ -6,8 +6,8 @@
 
 use super::Flash;
 use super::jobs::JobKind;
-use crate::nand::timing::Work;
-use saker_segment_store::{Order, PageAddr, SlotId, Tag};
+use crate::nand::timing::{TimingModel, Work};
+use saker_segment_store::{Order, PageAddr, PageHeader, SlotId, Stream, Tag};
 use saker_sim::Class;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -70,9 +70,20 @@ impl Flash {
         }
     }
 
+    /// Whether a page holds what a collection copied, where that makes a difference.
+    fn is_copy(&self, slot: SlotId, at: PageAddr) -> bool {
+        if !self.model.as_ref().is_some_and(TimingModel::copies_are_free) {
+            return false;
+        }
+        let header = PageHeader::decode(self.page_buffer.oob(slot), at);
+        header.is_ok_and(|header| header.is_some_and(|header| header.stream == Stream::Gc))
+    }
+
     fn begin_program(&mut self, p: Program, class: Class) {
         let Program { tag, at, slot, owner } = p;
-        self.start(JobKind::Program { tag, at, slot, owner }, Work::Program(at), class);
+        let is_copy = self.is_copy(slot, at);
+        let work = if is_copy { Work::Copy(at) } else { Work::Program(at) };
+        self.start(JobKind::Program { tag, at, slot, owner }, work, class);
     }
 
     /// Begins what need not wait any more: of each owner the first, and those behind it.
@@ -104,6 +115,8 @@ mod tests {
     const TIMED: Timings = Timings::Nand(NandModel {
         reads: [Duration::from_nanos(50_000); 3],
         program: Duration::from_nanos(600_000),
+        program_pages: 1,
+        copies_are_free: false,
         erase: Duration::from_nanos(3_000_000),
         channel_bandwidth: 400_000_000,
     });

@@ -25,6 +25,8 @@ pub enum Work {
     Read(PageAddr),
     /// A page from the controller.
     Program(PageAddr),
+    /// The same, of what a collection has copied.
+    Copy(PageAddr),
     /// A segment: every LUN.
     Erase(SegmentId),
 }
@@ -51,6 +53,10 @@ pub struct NandModel {
     pub reads: [Duration; 3],
     /// Register to array.
     pub program: Duration,
+    /// Pages of a LUN that one program writes; the last of them takes its time.
+    pub program_pages: u32,
+    /// Whether copies of collections are programmed in no time.
+    pub copies_are_free: bool,
     /// A block.
     pub erase: Duration,
     /// Bytes per second of a channel.
@@ -101,6 +107,11 @@ impl TimingModel {
             Self::FourParameter(c) => c.submit(now, job, work, class, extra),
             Self::Nand(c) => c.submit(now, job, work, class, extra),
         }
+    }
+
+    /// Whether copies of collections are programmed in no time.
+    pub fn copies_are_free(&self) -> bool {
+        matches!(self, Self::Nand(clock) if clock.copies_are_free())
     }
 
     /// When something happens next.

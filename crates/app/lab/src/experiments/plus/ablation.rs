@@ -75,7 +75,7 @@ fn measured(all: &[Variant], run: Run, cx: &Context<'_>) -> Result<Vec<Measured>
 impl Variant {
     fn measured(&self, run: Run, cx: &Context<'_>) -> Result<Measured, LabError> {
         cx.note(self.name.clone());
-        let ran = runs(&cx.profile()?, run.case(self.kind, self.settings.clone(), cx)?, &CELLS[..1])?
+        let ran = runs(&run.profile(cx)?, run.case(self.kind, self.settings.clone(), cx)?, &CELLS[..1])?
             .swap_remove(0);
         Ok(Measured::of(self.name.clone(), ran))
     }

@@ -4,6 +4,7 @@
 pub mod ablation;
 pub mod arithmetic;
 pub mod capacity;
+pub mod charges;
 pub mod counts;
 pub mod cpu;
 mod device;

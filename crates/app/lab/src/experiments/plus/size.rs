@@ -89,6 +89,12 @@ impl Size {
         published / u64::from(self.shrunk)
     }
 
+    /// Pages that a program writes, and its time, where a LUN has fewer of a superblock than the published one: as long for a page.
+    pub fn program(&self, luns: u32, pages: u32, ns: u64) -> (u32, u64) {
+        let rows = (self.superblock_pages / luns.max(1)).clamp(1, pages.max(1));
+        (rows, ns * u64::from(rows) / u64::from(pages.max(1)))
+    }
+
     fn page_mappings(&self, record_bytes: u64) -> u32 {
         let room = self.page_bytes / MAPPING_BYTES as u32;
         let records = u64::from(self.superblock_pages) * u64::from(self.page_bytes) / record_bytes.max(1);
@@ -141,6 +147,13 @@ mod tests {
             assert_eq!(erase(&size), erase(&whole), "a byte is erased as fast");
         }
         assert_eq!(at(u32::MAX).bytes(), 8 << 20);
+    }
+
+    #[test]
+    fn a_page_takes_as_much_of_a_program_in_a_superblock_that_has_shrunk() {
+        let of = |pages| Size { superblock_pages: pages, ..Size::of(&PAPER, 256) }.program(64, 8, 185_000);
+        assert_eq!((of(2048), of(512), of(128)), ((8, 185_000), (8, 185_000), (2, 46_250)));
+        assert_eq!(of(32), (1, 23_125));
     }
 
     #[test]

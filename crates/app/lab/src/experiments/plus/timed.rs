@@ -13,6 +13,7 @@ use saker_flash::nand::Shape;
 use saker_host::TransferOptions;
 use saker_profile::{Media, Profile};
 use saker_segment_store::Geometry;
+use saker_workload::suite::YCSB_THETA;
 use saker_workload::{Distribution, KeySpace, Operation, Plan, Suite, SuiteOptions};
 use saker_world::{Job, Op, Prepared, RunResult, Running};
 
@@ -35,6 +36,8 @@ pub struct Case {
     pub size: Size,
     /// Bytes of a value.
     pub value_bytes: u32,
+    /// Whether the keys of zipfian workloads are the more popular the earlier they were filled in, as the public driver draws them.
+    pub zipfian_in_order: bool,
     /// The seed.
     pub seed: u64,
 }
@@ -45,8 +48,9 @@ impl Case {
         let g = &profile.geometry;
         let (segments, segment_pages) = (self.size.superblocks, self.size.superblock_pages);
         let page_bytes = self.size.page_bytes;
+        let luns = g.luns().min(segment_pages);
         let geometry = Geometry { page_bytes, oob_bytes: g.oob_bytes.get(), segment_pages, segments };
-        let shape = Shape { geometry, channels: g.channels.get(), luns: g.luns().min(segment_pages) };
+        let shape = Shape { geometry, channels: g.channels.get(), luns };
         let namespace = saker_device::NamespaceConfig::kv(1, &geometry, segments, self.seed);
         let mut build = Build::with(profile, shape, vec![namespace], self.seed).with_engine(self.kind);
         build.ask(&self.size.tune(&self.settings, self.record_bytes()));
@@ -54,11 +58,14 @@ impl Case {
         build
     }
 
-    /// The profile, with erases of blocks that are as much smaller as superblocks are.
+    /// The profile, with erases of blocks that are as much smaller as superblocks are, and programs of as many pages as a LUN has of one.
     fn scaled(&self, profile: &Profile) -> Profile {
         let mut scaled = profile.clone();
         if let Media::Nand(nand) = &mut scaled.media {
             nand.erase_ns.value = self.size.erase_ns(nand.erase_ns.value);
+            let luns = profile.geometry.luns().min(self.size.superblock_pages);
+            (nand.program_pages.value, nand.program_ns.value) =
+                self.size.program(luns, nand.program_pages.value, nand.program_ns.value);
         }
         scaled
     }
@@ -157,8 +164,12 @@ impl Conditioned {
     pub fn run(&mut self, (suite, workload, keys): Cell) -> Result<Ran, LabError> {
         let phase = 2 + CELLS.iter().position(|c| (c.1, c.2) == (workload, keys)).unwrap_or(0) as u16;
         let mut plan = self.case.plan(suite, phase)?;
-        if keys == "uniform" {
-            plan.distribution = Distribution::Uniform;
+        match keys {
+            "uniform" => plan.distribution = Distribution::Uniform,
+            "zipfian" if self.case.zipfian_in_order => {
+                plan.distribution = Distribution::Zipfian { theta: YCSB_THETA };
+            }
+            _ => {}
         }
         let mut running = self.device.fork(&job(Vec::new()))?;
         let before = counters(&mut running);

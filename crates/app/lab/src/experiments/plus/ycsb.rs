@@ -10,6 +10,7 @@ use crate::judge::Part;
 use crate::report::Point;
 use saker_engine::EngineKind;
 use saker_engine::Settings;
+use saker_profile::Profile;
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
@@ -23,9 +24,75 @@ pub struct Run {
     page_bytes: u32,
     pairs: u64,
     value_bytes: u32,
+    /// What is otherwise than this program does; of plans that state nothing, nothing.
+    #[serde(default)]
+    conditions: Conditions,
+}
+
+/// What the public code and the paper do otherwise than this program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Conditions {
+    /// Victims are those with the fewest valid grains.
+    pub greedy: bool,
+    /// Programs of what collections copy take time.
+    pub copies_charged: bool,
+    /// A block's erase, if it is another than the profile's.
+    pub erase_ns: Option<u64>,
+    /// The device-CPU factor.
+    pub cpu_factor_percent: u32,
+    /// Pages that a program writes, if they are others than the profile's.
+    pub program_pages: Option<u32>,
+    /// Cores for background work.
+    pub background_cores: u32,
+    /// Popular keys lie beside each other.
+    pub zipfian_in_order: bool,
+    /// Original's table over the cache, if it is another than in the public runs.
+    pub table_to_cache: Option<u64>,
+}
+
+impl Default for Conditions {
+    fn default() -> Self {
+        Self {
+            greedy: false,
+            copies_charged: true,
+            erase_ns: None,
+            cpu_factor_percent: 100,
+            program_pages: None,
+            background_cores: 2,
+            zipfian_in_order: false,
+            table_to_cache: None,
+        }
+    }
+}
+
+impl Conditions {
+    /// The profile that has them.
+    fn profile(&self, cx: &Context<'_>) -> Result<Profile, LabError> {
+        let mut own = vec![
+            ("media.copies_charged", self.copies_charged.to_string()),
+            ("firmware.cpu_factor_percent", self.cpu_factor_percent.to_string()),
+            ("firmware.background_cores", self.background_cores.to_string()),
+        ];
+        own.extend(self.erase_ns.map(|ns| ("media.erase_ns", ns.to_string())));
+        own.extend(self.program_pages.map(|pages| ("media.program_pages", pages.to_string())));
+        cx.profile_with(&own)
+    }
+
+    /// What they ask of an FTL.
+    fn settings(&self) -> Settings {
+        Settings::told(&[("victims", u64::from(self.greedy))])
+    }
 }
 
 impl Run {
+    /// It under other conditions.
+    pub fn with(self, change: impl FnOnce(&mut Conditions)) -> Self {
+        let mut conditions = self.conditions;
+        change(&mut conditions);
+        Self { conditions, ..self }
+    }
+
     /// It by the scale.
     ///
     /// # Errors
@@ -35,7 +102,8 @@ impl Run {
         let operations = cx.plan.operations;
         let published = Published { disk_bytes, superblock_pages, page_bytes, pairs, operations };
         let size = Size::of(&published, cx.scale);
-        Ok(Size { table_to_cache: cx.table_to_cache()?.unwrap_or(size.table_to_cache), ..size })
+        let asked = cx.table_to_cache()?.or(self.conditions.table_to_cache);
+        Ok(Size { table_to_cache: asked.unwrap_or(size.table_to_cache), ..size })
     }
 
     /// It on an FTL, by the scale.
@@ -43,7 +111,17 @@ impl Run {
     /// # Errors
     /// A setting that cannot be made.
     pub fn case(&self, kind: EngineKind, settings: Settings, cx: &Context<'_>) -> Result<Case, LabError> {
-        Ok(Case { kind, settings, size: self.size(cx)?, value_bytes: self.value_bytes, seed: cx.seed })
+        let settings = settings.over(&self.conditions.settings());
+        let Self { value_bytes, conditions: Conditions { zipfian_in_order, .. }, .. } = *self;
+        Ok(Case { kind, settings, size: self.size(cx)?, value_bytes, zipfian_in_order, seed: cx.seed })
+    }
+
+    /// The profile of its conditions.
+    ///
+    /// # Errors
+    /// A change that cannot be made.
+    pub fn profile(&self, cx: &Context<'_>) -> Result<Profile, LabError> {
+        self.conditions.profile(cx)
     }
 
     /// Workloads on the FTL as published.
@@ -52,7 +130,7 @@ impl Run {
     /// [`LabError`].
     pub fn on(&self, kind: EngineKind, cells: &[Cell], cx: &Context<'_>) -> Result<Vec<Arc<Ran>>, LabError> {
         cx.note(format!("{} with values of {} B", kind.name(), self.value_bytes));
-        runs(&cx.profile()?, self.case(kind, cx.settings_of(kind)?, cx)?, cells)
+        runs(&self.profile(cx)?, self.case(kind, cx.settings_of(kind)?, cx)?, cells)
     }
 }
 
@@ -134,7 +212,7 @@ pub fn ycsb(cx: &Context<'_>) -> Result<Outcome, LabError> {
 }
 
 /// Flash reads and writes of an operation.
-fn takes(r: &Ran) -> String {
+pub fn takes(r: &Ran) -> String {
     format!(
         "{:.2} section reads, {:.2} pair reads, {:.2} pages programmed, {:.2} read by collections",
         r.per_operation("table_pages_read_user"),

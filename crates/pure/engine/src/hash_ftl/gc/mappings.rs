@@ -16,7 +16,7 @@ const WINDOW_PAGES: usize = 16;
 
 impl HashFtl {
     /// Writes a full buffer. On a stall nothing happened.
-    pub(super) fn write_mappings<M: SegmentStore>(&mut self, m: &mut M) -> Result<(), Stall> {
+    pub(in crate::hash_ftl) fn write_mappings<M: SegmentStore>(&mut self, m: &mut M) -> Result<(), Stall> {
         let Some(segment) = self.validity.invalid().and_then(|i| i.next_full()) else { return Ok(()) };
         let page_bytes = self.log.geometry().page_bytes;
         self.log.room(m, Stream::Invalid, page_bytes, FOR_MAPPINGS)?;

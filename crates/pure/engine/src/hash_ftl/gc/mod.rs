@@ -136,14 +136,18 @@ impl HashFtl {
     }
 
     /// Whether sections should be written for the room of the tombstones in them.
-    fn tombstones_press<M: SegmentStore>(&self, m: &M) -> bool {
+    pub(super) fn tombstones_press<M: SegmentStore>(&self, m: &M) -> bool {
         let many = self.tombstone_bytes > self.log.geometry().segment_bytes() / 2;
         !self.with_tombstones.is_empty() && (self.wants_room || many && self.is_pressed(m))
     }
 
-    fn start_collection<M: SegmentStore>(&mut self, m: &mut M) {
-        let short = self.free_soon(m) <= self.free_low(m);
-        if !self.log.must_evacuate() && (!short || self.rests(m)) {
+    /// Whether so little is free that a collection begins.
+    pub(super) fn begins_collection<M: SegmentStore>(&self, m: &M) -> bool {
+        self.free_soon(m) <= self.free_low(m) && !self.rests(m)
+    }
+
+    pub(super) fn start_collection<M: SegmentStore>(&mut self, m: &mut M) {
+        if !self.log.must_evacuate() && !self.begins_collection(m) {
             return;
         }
         if let Some(victim) = self.choose_victim(m) {
@@ -165,7 +169,7 @@ impl HashFtl {
         }
     }
 
-    fn collect<M: SegmentStore, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Background> {
+    pub(super) fn collect<M: SegmentStore, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Background> {
         let Some(collection) = &self.collection else { return Step::Done(Background::Idle) };
         let (segment, is_repair) = (collection.segment, collection.repair.is_some());
         // A dead segment needs no walk.
@@ -251,7 +255,7 @@ impl HashFtl {
         }
     }
 
-    fn is_repairing(&self) -> bool {
+    pub(super) fn is_repairing(&self) -> bool {
         self.collection.as_ref().is_some_and(|c| c.repair.is_some())
     }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Which segment is collected: cost-benefit while there is time, greedy when commands are about to wait, and now and then
-//! the least worn one.
+//! Which segment is collected: cost-benefit while there is time, greedy when commands are about to wait, or always if that was asked
+//! for, and now and then the least worn one.
 //!
 //! Cost-benefit is that of the log-structured file system (Rosenblum and Ousterhout, 1992, section 3.6): what is gained times
 //! its age, over what reading and writing costs.
 
 use super::super::HashFtl;
+use super::super::config::Choice;
 use saker_log::{Segment, SegmentState};
 use saker_segment_store::{SegmentId, SegmentStore, Stream};
 
@@ -61,7 +62,7 @@ impl HashFtl {
         {
             return Some(self.victim(rested));
         }
-        let is_greedy = self.is_pressed(m);
+        let is_greedy = self.config.victims == Choice::Greedy || self.is_pressed(m);
         let is_gainful = |id: SegmentId, s: &Segment| self.log.gain(id) > self.lost_by(s);
         let best = |but: Option<Stream>| {
             let gainful = self.closed().filter(|(id, s)| Some(s.stream()) != but && is_gainful(*id, s));

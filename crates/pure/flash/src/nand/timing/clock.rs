@@ -13,6 +13,8 @@ pub(super) struct Op {
     class: Class,
     /// Which page of its cells it reads.
     level: u8,
+    /// Whether it takes the array's time: of the pages that one program writes only the last does.
+    fills: bool,
     extra: Duration,
 }
 
@@ -61,6 +63,10 @@ impl NandClock {
         }
     }
 
+    pub(super) fn copies_are_free(&self) -> bool {
+        self.p.copies_are_free
+    }
+
     pub(super) fn submit(&mut self, now: Instant, job: Job, work: Work, class: Class, extra: Duration) {
         let n = job as usize;
         self.remaining.resize(self.remaining.len().max(n + 1), 0);
@@ -68,10 +74,10 @@ impl NandClock {
         self.started[n] = false;
         let (kind, at) = match work {
             Work::Read(at) => (Kind::Read, at),
-            Work::Program(at) => (Kind::Program, at),
+            Work::Program(at) | Work::Copy(at) => (Kind::Program, at),
             Work::Erase(_) => {
                 self.remaining[n] = self.shape.luns;
-                let of = |lun| Op { job, kind: Kind::Erase, lun, class, extra, level: 0 };
+                let of = |lun| Op { job, kind: Kind::Erase, lun, class, extra, level: 0, fills: true };
                 return (0..self.shape.luns).for_each(|lun| self.want_lun(now, of(lun)));
             }
         };
@@ -79,7 +85,9 @@ impl NandClock {
         let index = self.shape.geometry.index_of(at);
         let (row, lun) = (index / self.shape.luns, index % self.shape.luns);
         let level = if kind == Kind::Read { (row as usize % self.p.reads.len()) as u8 } else { 0 };
-        self.want_lun(now, Op { job, kind, lun, class, extra, level });
+        let is_free = matches!(work, Work::Copy(_)) && self.p.copies_are_free;
+        let is_last = (row + 1).is_multiple_of(self.p.program_pages.max(1));
+        self.want_lun(now, Op { job, kind, lun, class, extra, level, fills: is_last && !is_free });
     }
 
     fn want_lun(&mut self, now: Instant, op: Op) {
@@ -123,7 +131,8 @@ impl NandClock {
                 }
                 if op.kind == Kind::Program {
                     self.started[op.job as usize] = true;
-                    self.events.push(at + self.p.program + op.extra, NandEvent::Array(op));
+                    let program = if op.fills { self.p.program } else { Duration::ZERO };
+                    self.events.push(at + program + op.extra, NandEvent::Array(op));
                     None
                 } else {
                     self.leave_lun(at, op)

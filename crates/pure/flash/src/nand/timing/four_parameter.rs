@@ -42,7 +42,7 @@ impl FourParameterClock {
     pub(super) fn submit(&mut self, now: Instant, job: Job, work: Work, class: Class, extra: Duration) {
         let (pipe, server, bandwidth) = match work {
             Work::Read(_) => (Pipe::Read, &mut self.read, self.p.read_bandwidth),
-            Work::Program(_) => (Pipe::Write, &mut self.write, self.p.write_bandwidth),
+            Work::Program(_) | Work::Copy(_) => (Pipe::Write, &mut self.write, self.p.write_bandwidth),
             Work::Erase(_) => return self.events.push(now + self.p.erase + extra, FourEvent::Finished(job)),
         };
         let length = Duration::of_transfer(self.page_bytes, bandwidth);

@@ -13,10 +13,46 @@ fn nand() -> TimingModel {
     let p = NandModel {
         reads: [us(50); 3],
         program: us(500),
+        program_pages: 1,
+        copies_are_free: false,
         erase: us(3000),
         channel_bandwidth: 16_384_000_000,
     };
     TimingModel::new(Timings::Nand(p), shape())
+}
+
+/// Programs of the four pages of a LUN of that shape, one after the other: when each ends, in microseconds.
+fn programmed(pages: u32, work: fn(PageAddr) -> Work, copies_are_free: bool) -> Vec<u64> {
+    let us = |n: u64| Duration::from_nanos(n * 1000);
+    let p = NandModel {
+        reads: [us(50); 3],
+        program: us(500),
+        program_pages: pages,
+        copies_are_free,
+        erase: us(3000),
+        channel_bandwidth: 16_384_000_000,
+    };
+    let geometry = Geometry { segment_pages: 16, ..shape().geometry };
+    let mut m = TimingModel::new(Timings::Nand(p), Shape { geometry, ..shape() });
+    for row in 0..4 {
+        let at = PageAddr(u64::from(row) * 4);
+        m.submit(Instant::ZERO, row, work(at), Class::Foreground, Duration::ZERO);
+    }
+    run(&mut m).into_iter().map(|(at, _)| at / 1000).collect()
+}
+
+#[test]
+fn one_program_writes_several_pages_of_a_lun() {
+    assert_eq!(programmed(1, Work::Program, false), [501, 1002, 1503, 2004]);
+    assert_eq!(programmed(2, Work::Program, false), [1, 502, 503, 1004]);
+    assert_eq!(programmed(4, Work::Program, false), [1, 2, 3, 504]);
+}
+
+#[test]
+fn only_copies_are_programmed_in_no_time() {
+    assert_eq!(programmed(1, Work::Copy, true), [1, 2, 3, 4]);
+    assert_eq!(programmed(1, Work::Copy, false), [501, 1002, 1503, 2004]);
+    assert_eq!(programmed(1, Work::Program, true), [501, 1002, 1503, 2004]);
 }
 
 fn run(model: &mut TimingModel) -> Vec<(u64, Job)> {
@@ -61,7 +97,14 @@ fn programs_start_in_the_array_after_their_transfer() {
 fn dependent_reads_do_not_saturate_an_underloaded_model() {
     let geometry = Geometry { page_bytes: 16_320, oob_bytes: 64, segment_pages: 64, segments: 4 };
     let us = |n: u64| Duration::from_nanos(n * 1000);
-    let p = NandModel { reads: [us(50); 3], program: us(500), erase: us(3000), channel_bandwidth: 0 };
+    let p = NandModel {
+        reads: [us(50); 3],
+        program: us(500),
+        program_pages: 1,
+        copies_are_free: false,
+        erase: us(3000),
+        channel_bandwidth: 0,
+    };
     let mut m = TimingModel::new(Timings::Nand(p), Shape { geometry, channels: 32, luns: 32 });
     let mut rng = saker_sim::Seed(9).rng();
     // 32 LUNs / 50 us = 640 k reads/s; 35 % of it is 224 k, that is 112 k operations of two reads.
