@@ -26,6 +26,7 @@ pub fn soak(workspace: &Workspace, only: &[String]) -> Result<bool, Fault> {
     let mut steps = steps::common(workspace, Tier::Soak);
     steps.extend(["saker-link", "saker-host"].map(|package| loom(workspace, package)));
     steps.extend(steps::bindings::steps());
+    steps.push(three_seeds());
     steps.push(published());
     steps.push(steps::script("package", "packaging/check"));
     let path = workspace.root.join(SUMMARY);
@@ -55,6 +56,13 @@ fn loom(workspace: &Workspace, package: &str) -> Step {
     let target = target.to_string_lossy();
     let args = ["test", "--package", package, "--profile", "soak", "--test", "loom", "--target-dir", &target];
     steps::cargo(&format!("loom {package}"), &args, &[("RUSTFLAGS", "--cfg loom")])
+}
+
+/// All experiments with three seeds: how far numbers are apart, and whether a verdict changes.
+fn three_seeds() -> Step {
+    let filter = ["--", "spread::tests::three_seeds", "--exact", "--ignored", "--nocapture"];
+    let args = ["test", "--workspace", "--profile", "soak", "--lib"].iter().chain(&filter).copied();
+    steps::cargo("three seeds", &args.collect::<Vec<_>>(), &[])
 }
 
 /// Every crate that is published builds from its package alone, and the registry would take it.

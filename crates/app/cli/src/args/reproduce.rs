@@ -23,7 +23,8 @@ Examples:
   saker reproduce all --json > before.json
   saker reproduce run bandslim-fig8 --set profile.firmware.fetch_ns=500
   saker reproduce run bandslim-fig8 --sweep profile.host.submit_ns=500,1500,4500
-  saker reproduce diff before.json after.json")]
+  saker reproduce diff before.json after.json
+  saker reproduce spread seed1.json seed2.json seed3.json")]
 pub struct ReproduceArgs {
     #[command(subcommand)]
     pub action: Action,
@@ -48,6 +49,8 @@ pub enum Action {
     },
     /// Compare two results: verdicts and numbers
     Diff(DiffArgs),
+    /// Show how far results with several seeds are apart, and which verdicts change
+    Spread(SpreadArgs),
 }
 
 #[derive(Args, Clone, Debug)]
@@ -84,6 +87,14 @@ impl Options {
             self.sweep.iter().map(|text| sweep(text)).collect::<Result<_, _>>().map_err(wrong)?;
         Ok(Settings { scale: self.scale, seed: self.seed, profile }.swept(&sweeps))
     }
+}
+
+/// Arguments of `saker reproduce spread`.
+#[derive(Args, Clone, Debug)]
+pub struct SpreadArgs {
+    /// Results of the same experiments with several seeds, written with --json or --out
+    #[arg(value_name = "RESULT", required = true, num_args = 2..)]
+    pub results: Vec<PathBuf>,
 }
 
 /// Arguments of `saker reproduce diff`.

@@ -84,6 +84,24 @@ fn differences_are_shown_and_answer_no() {
 }
 
 #[test]
+fn the_spread_over_seeds_is_shown_and_a_verdict_that_changes_answers_no() {
+    let directory = Scratch::new("reproduce-spread");
+    let mut fake = Fake::default();
+    let one = directory.file("a.json", fake.told(&["reproduce", "all", "--json"]).out.as_bytes());
+    fake.verdict = Some(Verdict::Fail);
+    let other = directory.file("b.json", fake.told(&["reproduce", "run", "fig-1", "--json"]).out.as_bytes());
+    assert_eq!(fake.run(&["reproduce", "spread", &one, &one]).code, 0);
+    let found = fake.run(&["reproduce", "spread", &one, &one, &other]);
+    assert_eq!(found.code, 1);
+    assert!(found.out.lines().nth(1).is_some_and(|line| line.starts_with("AC-1")), "{}", found.out);
+    assert!(found.out.contains("pass pass fail"), "{}", found.out);
+    let document = parsed(&fake.run(&["reproduce", "spread", &one, &other, "--json"]).out);
+    assert_eq!(document["schema"], json!("saker.reproduce.spread.v1"));
+    assert_eq!(document["claims"][0]["verdicts"], json!(["pass", "fail"]));
+    assert_eq!(fake.run(&["reproduce", "spread", &one]).code, 2);
+}
+
+#[test]
 fn only_results_can_be_compared() {
     let directory = Scratch::new("reproduce-none");
     let fake = Fake::default();

@@ -288,7 +288,7 @@ impl Fake {
             Action::List => c::reproduce::list(&all.each_ref().map(listed), cx),
             Action::Run { ids, options } => done(ids, options),
             Action::All { options } => done(&all, options),
-            Action::Diff(_) => panic!("a comparison of results takes no time"),
+            Action::Diff(_) | Action::Spread(_) => panic!("a comparison of results takes no time"),
         }
     }
 

@@ -48,6 +48,8 @@ pub struct FtlStats {
     pub invalid_bytes_written: u64,
     /// Bytes of invalid mappings read.
     pub invalid_bytes_read: u64,
+    /// Mappings of overwritten and deleted records that were in memory yet when their superblock was given back: they are never written.
+    pub invalid_mappings_dropped: u64,
     /// Pages of invalid mappings that collection copied.
     pub invalid_pages_moved: u64,
     /// Pages of records that collection read.
@@ -124,6 +126,7 @@ impl FtlStats {
             table_pages_written: pairs(self.table_pages_written, before.table_pages_written),
             invalid_bytes_written: self.invalid_bytes_written - before.invalid_bytes_written,
             invalid_bytes_read: self.invalid_bytes_read - before.invalid_bytes_read,
+            invalid_mappings_dropped: self.invalid_mappings_dropped - before.invalid_mappings_dropped,
             invalid_pages_moved: self.invalid_pages_moved - before.invalid_pages_moved,
             gc_pages_read: self.gc_pages_read - before.gc_pages_read,
             gc_pages_skipped: self.gc_pages_skipped - before.gc_pages_skipped,
@@ -168,6 +171,7 @@ impl FtlStats {
             ("table_pages_written_rehash", self.table_pages_written[2]),
             ("invalid_bytes_written", self.invalid_bytes_written),
             ("invalid_bytes_read", self.invalid_bytes_read),
+            ("invalid_mappings_dropped", self.invalid_mappings_dropped),
             ("invalid_pages_moved", self.invalid_pages_moved),
             ("gc_pages_read", self.gc_pages_read),
             ("gc_pages_skipped", self.gc_pages_skipped),

@@ -145,6 +145,10 @@ impl Hybrid {
             self.look();
         }
         if !self.is_time_to_return() {
+            let has_copies = self.metadata.keys() > 0;
+            let is_stalled = has_copies && self.main_is_busy();
+            self.stats.kept_by_stalls += u64::from(is_stalled);
+            self.stats.kept_by_level0 += u64::from(has_copies && !is_stalled && !self.has_room());
             return false;
         }
         if self.metadata.current_keys() == 0 {

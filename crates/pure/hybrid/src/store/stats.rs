@@ -26,6 +26,10 @@ pub struct Stats {
     pub scans_again: u64,
     /// Times that copies began to go back.
     pub rollbacks: u64,
+    /// Looks at which copies were there and did not begin to go back, as the main tree was stopped, delayed or redirected.
+    pub kept_by_stalls: u64,
+    /// Looks at which they did not, as level 0 of the main tree was too long.
+    pub kept_by_level0: u64,
     /// Copies that went back.
     pub moved: u64,
     /// Copies that were found to be superseded.
@@ -133,6 +137,8 @@ impl Hybrid {
             ("device_reads", s.device_reads),
             ("device_scans_again", s.scans_again),
             ("rollbacks", s.rollbacks),
+            ("rollback_kept_by_stalls", s.kept_by_stalls),
+            ("rollback_kept_by_level0", s.kept_by_level0),
             ("rollback_moved", s.moved),
             ("rollback_stale", s.stale),
             ("rollback_ns", s.rollback_time.as_nanos()),

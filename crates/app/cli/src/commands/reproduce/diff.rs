@@ -28,7 +28,7 @@ pub fn run(args: &DiffArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliError> 
     Ok(if changes.is_empty() { Exit::Good } else { Exit::No })
 }
 
-fn read(path: &Path) -> Result<Vec<Experiment>, CliError> {
+pub(super) fn read(path: &Path) -> Result<Vec<Experiment>, CliError> {
     let text = std::fs::read_to_string(path).map_err(CliError::file("read", path))?;
     let other = |what: String| {
         CliError::failed(

@@ -4,6 +4,7 @@
 mod about;
 mod diff;
 mod files;
+mod spread;
 mod text;
 
 use std::time::Duration;
@@ -42,6 +43,7 @@ pub fn run(args: &ReproduceArgs, cx: &mut Context<'_, '_>) -> Result<Exit, CliEr
             experiments(&known.into_iter().map(|l| l.id).collect::<Vec<_>>(), options, cx)
         }
         Action::Diff(args) => diff::run(args, cx),
+        Action::Spread(args) => spread::run(args, cx),
     }
 }
 

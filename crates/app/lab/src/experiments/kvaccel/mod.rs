@@ -86,7 +86,7 @@ fn add_run(point: &mut Point, result: &RunResult) {
 }
 
 /// Counters of the hybrid that points have.
-const COUNTED: [&str; 21] = [
+const COUNTED: [&str; 23] = [
     "longest_write_ns",
     "longest_write_in_line_ns",
     "longest_write_held_ns",
@@ -103,6 +103,8 @@ const COUNTED: [&str; 21] = [
     "redirected_turned_back",
     "device_reads",
     "rollbacks",
+    "rollback_kept_by_stalls",
+    "rollback_kept_by_level0",
     "rollback_moved",
     "rollback_stale",
     "device_emptied",

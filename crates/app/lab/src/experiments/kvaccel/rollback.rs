@@ -153,7 +153,7 @@ fn judge(cx: &Context<'_>, cells: &[Cell]) -> Vec<crate::report::Check> {
     }
     let mut book = cx.book();
     book.order("AC-kvaccel-rb-1", &similar, told(cells));
-    book.order("AC-kvaccel-rb-2", &shorter, "");
+    book.order("AC-kvaccel-rb-2", &shorter, kept(cells));
     // Of all hybrids the worst.
     let worst = |n: usize| {
         cells.iter().map(|cell| cell.left[n]).filter(|left| left.is_finite()).fold(f64::MIN, f64::max)
@@ -166,6 +166,25 @@ fn judge(cx: &Context<'_>, cells: &[Cell]) -> Vec<crate::report::Check> {
     book.order("AC-kvaccel-rb-4", &adaptive, "");
     book.order("AC-kvaccel-rb-5", &comparable, "");
     book.finish()
+}
+
+/// Why copies of eager did not begin to go back while writing went on.
+fn kept(cells: &[Cell]) -> String {
+    let eager = cells.iter().filter(|cell| cell.system == System::KvAccel(Rollback::Eager));
+    let each = eager.map(|cell| {
+        let of = |name: &str| {
+            cell.result.counters.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count)
+        };
+        format!(
+            "{}: {} rollbacks began; of the looks at which copies were there and none began, {} found the main tree stopped, delayed or redirected, and {} \
+             only its level 0 above the limit",
+            cell.workload,
+            of("rollbacks"),
+            of("rollback_kept_by_stalls"),
+            of("rollback_kept_by_level0")
+        )
+    });
+    format!("Eager: {}.", each.collect::<Vec<_>>().join("; "))
 }
 
 fn told(cells: &[Cell]) -> String {

@@ -30,6 +30,8 @@ pub struct Collection {
     pub(super) pack: Vec<(Image, PageAddr)>,
     /// Bytes of the sections that were on each page when it began, if it is one of sections: 0 where none is needed.
     pub(super) needed: Option<Box<[u32]>>,
+    /// Records that all collections had copied when it began.
+    pub(super) copied_before: u64,
 }
 
 /// How a quantum of a collection ended.
@@ -159,7 +161,9 @@ impl HashFtl {
         let s = self.log.segment(segment);
         let repair = s.evacuate.then(|| s.failed_pages().len());
         let needed = sections.filter(|_| repair.is_none());
-        self.collection = Some(Collection { segment, next_page: 0, repair, pack: Vec::new(), needed });
+        let copied_before = self.stats.gc_records_copied;
+        self.collection =
+            Some(Collection { segment, next_page: 0, repair, pack: Vec::new(), needed, copied_before });
     }
 
     fn give_up_collection(&mut self) {
@@ -216,7 +220,7 @@ impl HashFtl {
     }
 
     fn end_collection<M: SegmentStore>(&mut self, m: &mut M) {
-        let Some(Collection { segment, repair, .. }) = self.collection.take() else { return };
+        let Some(Collection { segment, repair, copied_before, .. }) = self.collection.take() else { return };
         self.give_up_collection();
         if let Some(pages) = repair {
             // If more have failed since, it begins again.
@@ -228,6 +232,10 @@ impl HashFtl {
         if self.log.segment(segment).live_bytes > 0 {
             return self.log.set_damaged(segment);
         }
+        // What was copied is invalid where it was, too, and was noted there.
+        let copied = self.stats.gc_records_copied - copied_before;
+        let buffered = self.validity.invalid().map_or(0, |invalid| invalid.buffered(segment));
+        self.ftl_stats.invalid_mappings_dropped += buffered.saturating_sub(copied);
         let page_bytes = u64::from(self.log.geometry().page_bytes);
         for page in self.validity.forget(segment) {
             self.log.sub_live(self.log.geometry().segment_of(page), page_bytes);

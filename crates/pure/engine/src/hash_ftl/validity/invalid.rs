@@ -242,6 +242,11 @@ impl InvalidMappings {
         !transient.contains(offset)
     }
 
+    /// Mappings of a superblock that are not on a page.
+    pub fn buffered(&self, segment: SegmentId) -> u64 {
+        self.superblocks[segment.0 as usize].buffer.len() as u64
+    }
+
     /// A superblock is empty. Gives the pages that spoke of it.
     pub fn forget(&mut self, segment: SegmentId) -> Vec<PageAddr> {
         self.unqueue(segment);
