@@ -49,7 +49,7 @@ pub(super) enum Oob {
 
 /// Reads the out-of-band bytes of the page at `at`, whose segment is in erase cycle `epoch`.
 pub(super) fn read(oob: &[u8], at: PageAddr, epoch: u32) -> Oob {
-    if oob.iter().all(|b| *b == 0) {
+    if saker_segment_store::is_zero(oob) {
         return Oob::Erased;
     }
     if let Some(torn) = torn_epoch(oob, at) {

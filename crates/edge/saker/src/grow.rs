@@ -188,7 +188,7 @@ fn copy_blocks(mut from: Block, mut to: Block, count: &mut dyn FnMut()) -> Resul
         buffer.truncate(at_once.min(from.blocks() - first) as usize * block_bytes);
         from.read(first, &mut buffer)?;
         for (number, block) in (first..).zip(buffer.chunks_exact(block_bytes)) {
-            if block.iter().any(|byte| *byte != 0) {
+            if !saker_segment_store::is_zero(block) {
                 to.write(number, block)?;
                 count();
             }

@@ -18,6 +18,7 @@ pub mod page_buffer;
 pub mod planted;
 pub mod segment_store;
 pub mod step;
+pub mod zeros;
 
 pub use addr::{Geometry, PageAddr, SegmentId};
 pub use flip::Flip;
@@ -27,3 +28,4 @@ pub use segment_store::{
     CellError, Completion, Io, Order, Page, PowerHistory, SegmentStore, SegmentView, Tag,
 };
 pub use step::{Reads, Stall, Step};
+pub use zeros::is_zero;

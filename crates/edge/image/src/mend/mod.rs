@@ -279,12 +279,12 @@ impl Opening {
         let layout = &self.media.header.layout;
         let mut oob = vec![0; layout.geometry.oob_bytes as usize];
         host::read_at(&self.media.file, &mut oob, layout.oob_of(at))?;
-        if oob.iter().any(|b| *b != 0) {
+        if !saker_segment_store::is_zero(&oob) {
             return Ok(false);
         }
         let mut data = vec![0; layout.geometry.page_bytes as usize];
         host::read_at(&self.media.file, &mut data, layout.data_of(at))?;
-        Ok(data.iter().filter(|b| **b != 0).nth(1).is_some())
+        Ok(!saker_segment_store::is_zero(&data) && data.iter().filter(|b| **b != 0).nth(1).is_some())
     }
 
     fn in_ring(&self) -> BTreeSet<PageAddr> {

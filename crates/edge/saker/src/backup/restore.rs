@@ -270,7 +270,7 @@ fn is_zero(disk: &mut Block) -> Result<bool, Error> {
     for first in (0..disk.blocks()).step_by(at_once as usize) {
         buffer.truncate(at_once.min(disk.blocks() - first) as usize * block_bytes);
         disk.read(first, &mut buffer)?;
-        if buffer.iter().any(|byte| *byte != 0) {
+        if !saker_segment_store::is_zero(&buffer) {
             return Ok(false);
         }
     }

@@ -49,7 +49,7 @@ impl Since {
             Item::Blocks(first, bytes) => {
                 for (number, block) in (first..).zip(bytes.chunks_exact(block_bytes as usize)) {
                     let name = block_name(self.seed, nsid, number);
-                    match block.iter().all(|byte| *byte == 0) {
+                    match saker_segment_store::is_zero(block) {
                         true => self.state.remove(&name),
                         false => self.state.insert(name, self.digest(block)),
                     };
@@ -70,7 +70,7 @@ impl Since {
 
     /// Whether a block is another one than in the backups, which are asked about each only once.
     pub fn has_other_block(&mut self, nsid: u32, number: u64, block: &[u8]) -> bool {
-        let now = block.iter().any(|byte| *byte != 0).then(|| self.digest(block));
+        let now = (!saker_segment_store::is_zero(block)).then(|| self.digest(block));
         self.state.remove(&block_name(self.seed, nsid, number)) != now
     }
 

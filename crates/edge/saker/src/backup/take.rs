@@ -231,7 +231,7 @@ impl<'a> Taking<'a> {
         self.see();
         let is_other = match &mut self.since {
             Some(since) => since.has_other_block(nsid, number, block),
-            None => block.iter().any(|byte| *byte != 0),
+            None => !saker_segment_store::is_zero(block),
         };
         if is_other { self.writer.block(number, block) } else { Ok(()) }
     }

@@ -187,7 +187,7 @@ fn show<E>(
     see: &mut dyn FnMut(Piece<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     for (lba, block) in (first..).zip(bytes.chunks_exact(block_bytes)) {
-        if block.iter().any(|byte| *byte != 0) {
+        if !saker_segment_store::is_zero(block) {
             losses.sound += 1;
             see(Piece::Blocks(lba, block))?;
         }

@@ -130,7 +130,7 @@ fn any_history_with_formats_in_it() {
             let rng = Seed(seed).child(what).rng();
             let (model, iterators) = (BTreeMap::new(), Vec::new());
             let mut run = Run { place, kv: Some(open(&place.url)), rng, model, iterators, formats: 0 };
-            (0..if is_soak() { 5000 } else { 1000 }).for_each(|_| run.step());
+            (0..if is_soak() { 5000 } else { 300 }).for_each(|_| run.step());
             run.format();
             run.compare();
             run.put();

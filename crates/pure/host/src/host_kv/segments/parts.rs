@@ -122,7 +122,8 @@ impl BlockSegments {
                 // A page that was programmed has a header there: its data are not looked through. Of one that is not here as a whole
                 // that is not known.
                 let is_whole = self.pages.get(at, self.pages.all()).is_some();
-                let is_blank = is_whole && oob.iter().all(|b| *b == 0) && data.iter().all(|b| *b == 0);
+                let is_blank =
+                    is_whole && saker_segment_store::is_zero(oob) && saker_segment_store::is_zero(data);
                 if is_blank { Page::Erased } else { Page::Resident { data, oob } }
             }
         }
