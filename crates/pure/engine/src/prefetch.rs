@@ -157,7 +157,15 @@ impl<K: Ord + Clone + Debug, A: PartialEq + Debug> Prefetch<K, A> {
     }
 
     /// A key was read from the medium: brings the others, if that has helped so far.
+    #[inline]
     pub fn accessed(&mut self, key: &K) {
+        // Most stores have no groups.
+        if !self.of.is_empty() {
+            self.accessed_of_group(key);
+        }
+    }
+
+    fn accessed_of_group(&mut self, key: &K) {
         let id = self.of.get(key);
         let before = self.last.replace(key.clone());
         let together = before.is_some_and(|last| last != *key && id.is_some() && self.of.get(&last) == id);
@@ -274,8 +282,11 @@ impl<K: Ord + Clone + Debug, A: PartialEq + Debug> Prefetch<K, A> {
 
     /// The pair has changed.
     #[inline]
+    #[inline]
     pub fn drop_value(&mut self, key: &K) {
-        if let Some(kept) = self.values.remove(key) {
+        if !self.values.is_empty()
+            && let Some(kept) = self.values.remove(key)
+        {
             self.bytes -= kept.value.len();
         }
     }
