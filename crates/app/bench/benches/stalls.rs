@@ -11,8 +11,9 @@
 //! Workload B: nine puts of 4 KiB under random keys of 4 bytes, then a get of a random key; one thread, which waits for each. 100,000 keys, seed 1, the
 //! same operations in the same order for both stores. Profile `saker-mid`, timing `real`: an operation takes what the profile's flash, link and cores take
 //! for it, so that what writes wait for is the device's work and not this machine's. Memtables of 4 MiB, triggers of level 0 as RocksDB's
-//! (4, 20, 36), no slowdown. `lsm` is the engine of a key-value namespace on all of the flash; the other store is `hybrid=eager`, `lazy` with `--policy`. What counts is each put's time from
-//! call to return, from the first one on. Judged is: the 99.9th percentile of puts and the longest one, each at most half of that of `lsm`. What would
+//! (4, 20, 36), no slowdown. `lsm` is the engine of a key-value namespace on all of the flash; the other store is `hybrid=eager`, `lazy` with
+//! `--policy`. What counts is each put's time from call to return, from the first one on. Judged is: the 99.9th percentile of puts and the
+//! longest one, each at most half of that of `lsm`. What would
 //! make it fail: a machine that is so busy that its own pauses are the longest waits; a tree in the device that stops as long as the one at the
 //! host; or a tree at the host whose own work on the caller's thread takes as long as a stop.
 //!

@@ -282,7 +282,6 @@ impl<K: Ord + Clone + Debug, A: PartialEq + Debug> Prefetch<K, A> {
 
     /// The pair has changed.
     #[inline]
-    #[inline]
     pub fn drop_value(&mut self, key: &K) {
         if !self.values.is_empty()
             && let Some(kept) = self.values.remove(key)

@@ -31,6 +31,7 @@ pub use iterate::{DeviceIterator, KeyRange, PairBatch};
 pub(crate) use keys::KeyCursor;
 pub use keys::Keys;
 pub use split::TransactionEnd;
+pub(crate) use transactions::{NO_ORDER, refusal};
 pub use transactions::{TransactionAnswer, TransactionOutcome, TransactionRefused};
 pub use values::Values;
 pub(crate) use walk::{Course, Walk};

@@ -12,7 +12,6 @@ use super::groups::{Entry, OpOutcome};
 use super::{Ended, KvClient, submitted};
 use crate::driver::Driver;
 use crate::error::{HostError, KvError, ProtocolError, check};
-use crate::long_keys::refusal;
 
 /// What an entry of a transaction was answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -202,5 +201,25 @@ fn answer(result: &TransactionResult<'_>, (ask, ..): &ToAsk<'_>) -> TransactionA
     TransactionAnswer {
         version: result.version.unwrap_or_default(),
         value: result.value.filter(|_| retrieved).map(<[u8]>::to_vec),
+    }
+}
+
+/// Why a range cannot be in a transaction.
+pub(crate) const NO_ORDER: &str =
+    "the engine keeps no order of keys, so that nobody can look for new ones in a range";
+
+/// Of a transaction that was refused for another reason than a condition.
+pub(crate) fn refusal(status: Status, key: Vec<u8>) -> HostError {
+    if status.is(Status::NO_RANGES) {
+        return HostError::NoTransactions(NO_ORDER);
+    }
+    if status.is(Status::SEVERAL_SHARDS) {
+        return HostError::SeveralShards { key };
+    }
+    match HostError::from(status) {
+        HostError::Kv(
+            error @ (KvError::NotFound | KvError::ValueLength | KvError::KeyLength | KvError::Damaged),
+        ) => HostError::Batch { key, error: Box::new(error.into()) },
+        error => error,
     }
 }

@@ -30,5 +30,4 @@ pub use saker_long_keys::{
 pub use scan::{ScanCursor, ScanOptions, ScanOrder};
 pub use store::KvStoreClient;
 pub use transaction_scan::RangeFound;
-pub(crate) use transaction_set::refusal;
 pub use transaction_set::{Require, TransactionSet, Versioned, bounds};

@@ -9,8 +9,8 @@ use saker_nvme::group::{Ask, Op, ToAsk};
 use std::collections::BTreeSet;
 
 use super::store::KvStoreClient;
-use super::transaction_set::{NO_ORDER, Versioned, refusal};
-use crate::client::{Course, KeyRange};
+use super::transaction_set::Versioned;
+use crate::client::{Course, KeyRange, NO_ORDER, refusal};
 use crate::driver::Driver;
 use crate::error::HostError;
 

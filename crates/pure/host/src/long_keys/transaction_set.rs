@@ -9,12 +9,9 @@ use saker_nvme::group::{
 };
 use std::collections::BTreeMap;
 
-use crate::client::{KeyRange, TransactionAnswer, TransactionRefused};
-use crate::error::{HostError, KvError};
+use crate::client::{KeyRange, TransactionAnswer, TransactionRefused, refusal};
+use crate::error::HostError;
 
-/// Why a range cannot be in a transaction.
-pub(super) const NO_ORDER: &str =
-    "the engine keeps no order of keys, so that nobody can look for new ones in a range";
 /// The first device key behind all envelopes.
 const BEHIND_ENVELOPES: [u8; 2] = [MARK[0], MARK[1] + 1];
 /// The same of outcomes.
@@ -239,22 +236,6 @@ impl TransactionSet {
             status if status.is(Status::PRECONDITION_FAILED) => HostError::Unmet { key },
             status => refusal(status, key),
         }
-    }
-}
-
-/// Of a transaction that was refused for another reason than a condition.
-pub(crate) fn refusal(status: Status, key: Vec<u8>) -> HostError {
-    if status.is(Status::NO_RANGES) {
-        return HostError::NoTransactions(NO_ORDER);
-    }
-    if status.is(Status::SEVERAL_SHARDS) {
-        return HostError::SeveralShards { key };
-    }
-    match HostError::from(status) {
-        HostError::Kv(
-            error @ (KvError::NotFound | KvError::ValueLength | KvError::KeyLength | KvError::Damaged),
-        ) => HostError::Batch { key, error: Box::new(error.into()) },
-        error => error,
     }
 }
 

@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use super::KEY_BYTES_MAX;
 use super::route::{Route, route};
 use super::store::KvStoreClient;
-use super::transaction_set::{TransactionSet, Versioned, refusal};
-use crate::client::{TransactionEnd, TransactionOutcome, TransactionRefused, WriteBatch};
+use super::transaction_set::{TransactionSet, Versioned};
+use crate::client::{TransactionEnd, TransactionOutcome, TransactionRefused, WriteBatch, refusal};
 use crate::driver::Driver;
 use crate::error::{HostError, KvError};
 
