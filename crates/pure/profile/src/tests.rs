@@ -58,8 +58,8 @@ fn every_number_of_a_shipped_profile_has_a_source_that_is_no_override() {
         let of_media = rows.iter().filter(|row| row.path.starts_with("media.")).count();
         let expected = match profile.media {
             Media::FourParameter(_) => 5,
-            Media::Nand(_) | Media::Fixed(_) => 7,
-            Media::LatencyTable(_) => 9,
+            Media::Fixed(_) => 7,
+            Media::Nand(_) | Media::LatencyTable(_) => 9,
         };
         assert_eq!((of_media, rows.len() - of_media), (expected, 68), "{name}");
         for row in rows {

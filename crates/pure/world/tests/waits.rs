@@ -25,11 +25,17 @@ fn operations() -> u64 {
     if saker_testing::is_soak() { FILLS * DEVICE_BYTES / RECORD_BYTES } else { 3000 }
 }
 
+/// The paper's disk with a program for each page and a page buffer of half the slots: so commands wait for room, which is what is looked at here.
 fn profile() -> Profile {
-    Profile::builtin("kvvirt").expect("a built-in profile")
+    let mut profile = Profile::builtin("kvvirt").expect("a built-in profile");
+    let Media::Nand(nand) = &mut profile.media else { panic!("the disk has NAND") };
+    nand.program_pages.value = 1;
+    profile.geometry.power_safe_ring_slots.value = 512;
+    profile.firmware.write_buffer_bytes.value = 524_288;
+    profile
 }
 
-/// The paper's disk with 16 LUNs and superblocks of 256 KiB, 64 of them.
+/// That disk with 16 LUNs and superblocks of 256 KiB, 64 of them.
 fn build(engine: EngineKind) -> Build {
     sized(engine, 64, 64)
 }
