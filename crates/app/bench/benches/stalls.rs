@@ -114,6 +114,13 @@ impl Side {
             "",
             self.longest_at.as_secs_f64()
         );
+        let parts = ["device", "main", "line"].map(|part| format!("longest_write_in_{part}_ns"));
+        let [device, main, line] = parts.map(|name| us(self.counter(&name)));
+        let held = us(self.counter("longest_write_held_ns"));
+        println!(
+            "{:<14} of its longest write, us: {device:.0} in the device, {main:.0} in the main tree, {line:.0} in line, {held:.0} held",
+            ""
+        );
     }
 }
 
