@@ -24,6 +24,7 @@ mod namespaces;
 mod open;
 mod packing;
 mod panics;
+mod prefetched;
 mod reads;
 mod refused;
 mod salvage;

@@ -10,4 +10,4 @@ mod cut;
 mod faults;
 mod history;
 mod joined;
-mod rig;
+pub mod rig;

@@ -19,11 +19,6 @@ impl HashStore {
         self.prefetch.bind(name, keys, |key| self.index.place(key))
     }
 
-    /// Retrieves that found their value in memory.
-    pub fn prefetch_hits(&self) -> u64 {
-        self.prefetch.hits()
-    }
-
     /// Delivers a value that was brought; `None`: it was not.
     pub(super) fn deliver_prefetched<W: Meter, K: Sink>(
         &mut self,

@@ -247,6 +247,10 @@ impl Inspect for HashStore {
         Memory { segment_bytes: held, ..self.index.memory() }
     }
 
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        vec![("prefetch_hits", self.prefetch.hits())]
+    }
+
     fn place_of<M: SegmentStore>(&mut self, key: &[u8], _: &mut M) -> Option<(u64, u32)> {
         self.enter_pending();
         let addr = self.index.get(self.index.place(key)?)?;
