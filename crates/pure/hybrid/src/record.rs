@@ -32,6 +32,33 @@ pub(crate) fn is_key(key: &[u8]) -> bool {
 /// What is there instead of a number while both trees are being emptied: more than any opening has.
 pub(crate) const BEING_FORMATTED: u64 = u64::MAX;
 
+/// What the main tree has under [`EPOCH_KEY`]: eight bytes, little-endian, and one more where values stay in the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Opening {
+    /// The number of the last opening.
+    pub epoch: u64,
+    /// How the main tree was made: its `min_blob_size`, by its number among the words of the setting.
+    pub min_blob_size: u8,
+}
+
+impl Opening {
+    pub fn record(self) -> Vec<u8> {
+        let more = (self.min_blob_size > 0).then_some(self.min_blob_size);
+        self.epoch.to_le_bytes().into_iter().chain(more).collect()
+    }
+
+    /// `None`: it is none.
+    pub fn split(record: &[u8]) -> Option<Self> {
+        let (epoch, more) = record.split_first_chunk()?;
+        let min_blob_size = match more {
+            [] => 0,
+            [choice] => *choice,
+            _ => return None,
+        };
+        Some(Self { epoch: u64::from_le_bytes(*epoch), min_blob_size })
+    }
+}
+
 /// Which write a record is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
@@ -81,6 +108,18 @@ impl Stamps {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_opening_tells_how_the_tree_was_made_where_values_stay_in_it() {
+        let apart = Opening { epoch: 0x0102, min_blob_size: 0 };
+        assert_eq!(apart.record(), [2, 1, 0, 0, 0, 0, 0, 0], "as it always was");
+        let inside = Opening { min_blob_size: 14, ..apart };
+        assert_eq!(inside.record(), [2, 1, 0, 0, 0, 0, 0, 0, 14]);
+        for opening in [apart, inside] {
+            assert_eq!(Opening::split(&opening.record()), Some(opening));
+        }
+        assert!(Opening::split(&[0; 7]).is_none() && Opening::split(&[0; 10]).is_none());
+    }
 
     #[test]
     fn a_record_is_its_stamp_and_its_value() {

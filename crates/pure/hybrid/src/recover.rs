@@ -17,10 +17,11 @@ use crate::device::{DeviceDone, DeviceLsm, QueueFull};
 use crate::metadata::{DeviceCopy, State};
 use crate::options::Options;
 use crate::planted::{self, Fault};
-use crate::record::{EPOCH_KEY, EPOCHS_MAX, Stamp, Stamps};
+use crate::record::{EPOCH_KEY, EPOCHS_MAX, Opening, Stamp, Stamps};
 use crate::store::Hybrid;
 use crate::store::scan::behind;
 use saker_engine::KvError;
+use saker_engine::lsm::settings::MIN_BLOB_SIZE;
 use saker_host::host_kv::{Answer, HostKv, Op, Outcome, Work};
 use saker_nvme::group::pairs_of;
 use saker_nvme::vendor_specific::NextAnswer;
@@ -42,6 +43,11 @@ pub enum OpenError {
         .0.escape_ascii()
     )]
     Record(Vec<u8>),
+    /// The main tree was made with another `min_blob_size`: its blocks were brought to a device that keeps another one for it.
+    #[error(
+        "the tree at the host was made with another min_blob_size; restore it to an image that was created with that"
+    )]
+    MinBlobSize,
     /// It was opened too often.
     #[error("the store was opened {EPOCHS_MAX} times; load its pairs into a new one")]
     Epochs,
@@ -89,16 +95,20 @@ impl Hybrid {
     }
 
     pub(crate) fn begin_epoch(&mut self, wait: &mut impl FnMut()) -> Result<(), OpenError> {
+        let foreign = || OpenError::Record(EPOCH_KEY.to_vec());
+        let min_blob_size = self.main.settings().get(MIN_BLOB_SIZE).unwrap_or(0) as u8;
         let last = match self.await_main(Op::Get(EPOCH_KEY.to_vec()), wait)? {
-            Ok(Answer::Value(bytes)) => {
-                bytes.try_into().map(u64::from_le_bytes).map_err(|_| OpenError::Record(EPOCH_KEY.to_vec()))?
-            }
-            Err(KvError::NotFound) => 0,
-            Ok(_) => return Err(OpenError::Record(EPOCH_KEY.to_vec())),
+            Ok(Answer::Value(bytes)) => Opening::split(&bytes).ok_or_else(foreign)?,
+            Err(KvError::NotFound) => Opening { epoch: 0, min_blob_size },
+            Ok(_) => return Err(foreign()),
             Err(why) => return Err(OpenError::Main(why)),
         };
-        let epoch = last.checked_add(1).filter(|epoch| *epoch <= EPOCHS_MAX).ok_or(OpenError::Epochs)?;
-        for op in [Op::Put(EPOCH_KEY.to_vec(), epoch.to_le_bytes().to_vec()), Op::Flush] {
+        if last.min_blob_size != min_blob_size {
+            return Err(OpenError::MinBlobSize);
+        }
+        let epoch =
+            last.epoch.checked_add(1).filter(|epoch| *epoch <= EPOCHS_MAX).ok_or(OpenError::Epochs)?;
+        for op in [Op::Put(EPOCH_KEY.to_vec(), Opening { epoch, min_blob_size }.record()), Op::Flush] {
             self.await_main(op, wait)?.map_err(OpenError::Main)?;
         }
         self.stamps = Stamps::of(epoch);

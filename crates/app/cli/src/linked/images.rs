@@ -91,7 +91,7 @@ fn plan(args: &CreateArgs, engine: EngineKind, settings: Settings) -> Result<Ima
     let uuid = if args.seed.is_some() { None } else { Some(new_uuid()?) };
     let (seed, profile) = (args.key_seed(), args.profile.clone());
     if let (true, Some(bytes)) = (args.hybrid, args.size) {
-        return Ok(ImagePlan { uuid, ..ImagePlan::hybrid(bytes, &profile, seed) });
+        return Ok(ImagePlan { uuid, ..ImagePlan::hybrid_with(bytes, &profile, seed, &settings)? });
     }
     Ok(ImagePlan { bytes: args.size, profile, seed, uuid, engine, settings, namespaces })
 }

@@ -128,8 +128,31 @@ impl ImagePlan {
         // Making the image says what is wrong with the profile's name.
         let known = profile_for_image(profile).ok();
         let namespaces = dual::plans(bytes, known.as_ref());
-        let (engine, settings) = (EngineKind::LSM, dual::settings_of_pairs());
+        let (engine, settings) = (EngineKind::LSM, dual::settings_of_pairs(0));
         Self { engine, settings, namespaces, ..Self::kv(bytes, profile, seed) }
+    }
+
+    /// The same with what the main tree, the one over the blocks, is asked for when it is made: `min_blob_size`. The image keeps it.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for any other setting: those of the main tree that an image does not keep are for the URL that opens it.
+    ///
+    /// ```
+    /// use saker::{EngineKind, ImagePlan, Typed};
+    /// let mut typed = Typed::default();
+    /// typed.push("min_blob_size", "unlimited"); // values in the tree, as RocksDB's
+    /// let main = typed.of(EngineKind::LSM.settings(), saker::url::parse_size).expect("it takes that");
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// ImagePlan::hybrid_with(24 << 20, "tiny", 1, &main)?.create(&path)?;
+    /// let mut kv = saker::Kv::open(&format!("file:{}?hybrid", path.display()))?;
+    /// kv.put(b"key", b"value")?;
+    /// kv.close()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn hybrid_with(bytes: u64, profile: &str, seed: u64, main: &Settings) -> Result<Self, Error> {
+        let settings = dual::settings_of_pairs(dual::kept_of_main(main)?);
+        Ok(Self { settings, ..Self::hybrid(bytes, profile, seed) })
     }
 
     /// Makes the image.
@@ -149,6 +172,8 @@ impl ImagePlan {
     pub fn create(&self, path: &Path) -> Result<CreatedImage, Error> {
         let profile = profile_for_image(&self.profile)?;
         refuse_idle(self.engine, &self.settings, &self.settings)?;
+        let has_blocks = self.namespaces.iter().any(|n| matches!(n, NamespacePlan::Block { .. }));
+        dual::refuse_alone(&self.settings, has_blocks)?;
         let (shape, namespaces) = self.divide(&profile)?;
         let build = Build::with(&profile, shape, namespaces, self.seed).with_engine(self.engine);
         let build = build.asked([&self.settings])?;

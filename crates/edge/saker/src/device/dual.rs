@@ -7,6 +7,8 @@ use crate::divide::NamespacePlan;
 use crate::error::Error;
 use crate::url::{Backing, DeviceUrl};
 use saker_device::{EngineKind, Settings};
+use saker_engine::lsm::settings::{MAIN_MIN_BLOB_SIZE, MIN_BLOB_SIZE};
+use saker_engine::settings::Setting;
 use saker_engine::{EngineConfig, Packing};
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockSegments, HOST_PAGE_BYTES, HostKv, KvBlockQueue, extent_bytes};
@@ -35,27 +37,91 @@ pub(crate) fn plans(bytes: u64, profile: Option<&Profile>) -> Vec<NamespacePlan>
     ]
 }
 
-/// What the device's tree is asked for: its values begin at whole blocks (IterKVSSD).
-pub(crate) fn settings_of_pairs() -> Settings {
-    saker_engine::lsm::settings::asking_for(Packing::Block)
+/// What the device's tree is asked for: its values begin at whole blocks (IterKVSSD). Beside it is kept what the main tree's
+/// `min_blob_size` is, by its number among the setting's words.
+pub(crate) fn settings_of_pairs(main_min_blob_size: u64) -> Settings {
+    let kept = Settings::told(&[(MAIN_MIN_BLOB_SIZE, main_min_blob_size)]);
+    let packed = saker_engine::lsm::settings::asking_for(Packing::Block);
+    if main_min_blob_size == 0 { packed } else { kept.over(&packed) }
 }
 
-/// What the main tree is asked for. An image keeps nothing of it, so what an image would keep is refused.
-fn config(url: &DeviceUrl) -> Result<EngineConfig, Error> {
+/// What is kept for the main tree beside its way out does nothing where there are no blocks for a main tree.
+///
+/// # Errors
+/// [`Error::Setting`].
+pub(crate) fn refuse_alone(settings: &Settings, has_blocks: bool) -> Result<(), Error> {
+    if has_blocks || settings.get(MAIN_MIN_BLOB_SIZE).unwrap_or(0) == 0 {
+        return Ok(());
+    }
+    let what = format!("setting `{MAIN_MIN_BLOB_SIZE}` does nothing here: only `hybrid` has a main tree");
+    Err(Error::Setting { what, todo: "write min_blob_size, or make it with hybrid".into() })
+}
+
+/// What is kept of that for the main tree: its `min_blob_size`.
+///
+/// # Errors
+/// [`Error::Setting`] for any other setting.
+pub(crate) fn kept_of_main(asked: &Settings) -> Result<u64, Error> {
+    match asked.iter().find(|(name, _)| *name != MIN_BLOB_SIZE) {
+        None => Ok(asked.get(MIN_BLOB_SIZE).unwrap_or(0)),
+        Some((name, _)) => {
+            let what = format!(
+                "setting `{name}`: of its main tree a store over both namespaces keeps min_blob_size alone"
+            );
+            Err(Error::Setting { what, todo: "leave it out".into() })
+        }
+    }
+}
+
+/// The main tree's `min_blob_size` that a URL asks for.
+pub(super) fn asked_min_blob_size(url: &DeviceUrl) -> Result<u64, Error> {
+    Ok(asked_of_main(url)?.get(MIN_BLOB_SIZE).unwrap_or(0))
+}
+
+/// What a URL asks of the main tree. Of what an image keeps for an engine, `min_blob_size` alone is kept for the main tree, so the rest is
+/// refused.
+fn asked_of_main(url: &DeviceUrl) -> Result<Settings, Error> {
     let engine = EngineKind::LSM;
     let asked = settings_of(url, &[engine])?.swap_remove(0);
-    let stored = engine.settings().iter().find(|s| s.place().is_some() && asked.get(s.name).is_some());
-    if let Some(setting) = stored {
-        let what = format!("option `{}`: a store over both namespaces has its own", setting.name);
-        return Err(Error::Setting { what, todo: "leave it out".into() });
+    let is_refused =
+        |s: &&Setting| s.place().is_some() && s.name != MIN_BLOB_SIZE && asked.get(s.name).is_some();
+    match engine.settings().iter().find(is_refused) {
+        None => Ok(asked),
+        Some(setting) => {
+            let what = format!("option `{}`: a store over both namespaces has its own", setting.name);
+            Err(Error::Setting { what, todo: "leave it out".into() })
+        }
     }
-    let own = Settings::told(&[("compaction_readahead_size", READAHEAD_BYTES)]);
+}
+
+/// How the main tree is opened: as asked, with the `min_blob_size` that was kept when the namespaces were made.
+fn config(asked: Settings, kept: u64) -> Result<EngineConfig, Error> {
+    if let Some(asked) = asked.get(MIN_BLOB_SIZE).filter(|asked| *asked != kept) {
+        let word =
+            |n| EngineKind::LSM.settings().iter().find(|s| s.name == MIN_BLOB_SIZE).map(|s| s.written(n));
+        let [asked, kept] = [asked, kept].map(|n| word(n).unwrap_or_default());
+        let what = format!("option `min_blob_size={asked}`: the store was made with {kept}");
+        return Err(Error::Setting { what, todo: "leave it out, or make another one".into() });
+    }
+    let own = Settings::told(&[("compaction_readahead_size", READAHEAD_BYTES), (MIN_BLOB_SIZE, kept)]);
     Ok(EngineConfig { settings: asked.over(&own), ..EngineConfig::new(1, false) })
+}
+
+/// The main tree's `min_blob_size`, as the device keeps it beside its own tree. One that tells of no settings keeps none.
+fn kept_min_blob_size(connection: &mut Connection, driver: &mut AnyDriver, pairs: u32) -> Result<u64, Error> {
+    let told = crate::settings::settings_of(connection, driver, pairs)?;
+    let Some(named) = told.iter().find(|setting| setting.name == MAIN_MIN_BLOB_SIZE) else { return Ok(0) };
+    let of_main = EngineKind::LSM.settings().iter().find(|setting| setting.name == MAIN_MIN_BLOB_SIZE);
+    let number = of_main.and_then(|setting| setting.parse(&named.value, |_| None).ok());
+    number.ok_or_else(|| {
+        let what = format!("setting `{MAIN_MIN_BLOB_SIZE}={}` of namespace {pairs}", named.value);
+        Error::Setting { what, todo: "open it with a newer release".into() }
+    })
 }
 
 /// Opens the store of a URL. Its device is the one of the URL without the option.
 pub(super) fn open(url: &DeviceUrl, rollback: Rollback) -> Result<(AnyDriver, Port, String), Error> {
-    let config = config(url)?;
+    let asked = asked_of_main(url)?;
     let mut below = url.clone();
     if matches!(below.place, Backing::File(_)) {
         below.settings = saker_device::Typed::default();
@@ -68,9 +134,10 @@ pub(super) fn open(url: &DeviceUrl, rollback: Rollback) -> Result<(AnyDriver, Po
     let mut opened = Opened::open_plain(&below, 2)?;
     let blocks = opened.namespace(Wanted::Block, None)?;
     let pairs = opened.namespace(Wanted::Kv, None)?;
-    let made = Made { blocks, pairs, kind: EngineKind::LSM, config };
     let is_new = matches!(url.place, Backing::Memory { .. });
     let Opened { mut connection, mut driver, profile } = opened;
+    let config = config(asked, kept_min_blob_size(&mut connection, &mut driver, pairs)?)?;
+    let made = Made { blocks, pairs, kind: EngineKind::LSM, config };
     let depth = KvQueueOptions { entries: u32::from(url.depth) + 1, slots: url.depth };
     let medium = medium(&mut connection, &mut driver, blocks, depth)?;
     let queue = connection.create_kv_queue(&mut driver, pairs, depth)?;

@@ -315,9 +315,10 @@ fn built(url: &DeviceUrl, at: &dyn Fn(u16) -> Attachment) -> Result<(AnyDevice, 
             let build = build.with_engine(*engine);
             let settings = match url.hybrid {
                 // What the URL asks for is the main tree's.
-                Some(_) => vec![dual::settings_of_pairs()],
+                Some(_) => vec![dual::settings_of_pairs(dual::asked_min_blob_size(url)?)],
                 None => settings_of(url, &[*engine])?,
             };
+            settings.iter().try_for_each(|asked| dual::refuse_alone(asked, url.hybrid.is_some()))?;
             settings.iter().try_for_each(|asked| refuse_idle(*engine, asked, asked))?;
             let mut build = build.asked(&settings)?;
             build.faults = url.faults;

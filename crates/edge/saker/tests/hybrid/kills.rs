@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A process that uses a store over both namespaces is killed (SIGKILL) while it writes, again and again.
 
+use super::inside::image_with;
 use super::{PRESSED, all_of, counter, image};
 use saker::image::ImageError;
 use saker::{Error, Kv, WriteBatch};
@@ -62,15 +63,25 @@ fn patiently(url: &str) -> Kv {
     }
 }
 
-/// A process is killed while it writes: what it flushed is there, and no key has a value that is older than its last that was flushed.
 #[test]
 fn a_killed_process_leaves_what_it_flushed() {
     let dir = tempfile::tempdir().expect("a folder");
-    let url = format!("{}=lazy&{PRESSED}", image(dir.path()));
+    lives(&image(dir.path()), saker_testing::tier(6, 200));
+}
+
+#[test]
+fn a_killed_process_with_values_inside_leaves_what_it_flushed() {
+    let dir = tempfile::tempdir().expect("a folder");
+    lives(&image_with(dir.path(), "unlimited"), saker_testing::tier(4, 100));
+}
+
+/// A process is killed while it writes: what it flushed is there, and no key has a value that is older than its last that was flushed.
+fn lives(image: &str, lives: u64) {
+    let url = format!("{image}=lazy&{PRESSED}");
     let (mut rng, mut first, mut redirected) = (Seed(11).rng(), 0, 0);
     // By key the last write that was flushed, of this life or an earlier one.
     let mut last = [None; KEYS as usize];
-    for life in 0..saker_testing::tier(6, 200) {
+    for life in 0..lives {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
         command.args(["hybrid::kills::child", "--exact", "--ignored", "--nocapture"]).stdin(Stdio::null());
         command.env(URL, &url).env("SAKER_TEST_HYBRID_FIRST", first.to_string());

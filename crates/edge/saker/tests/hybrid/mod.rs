@@ -5,6 +5,7 @@
 
 mod edges;
 mod groups;
+mod inside;
 mod kills;
 
 use saker::{Error, HostError, ImagePlan, KeyRange, Kv, KvError, ScanOptions, WriteBatch};
@@ -280,7 +281,7 @@ fn options_that_do_nothing_are_refused() {
         ("engine=tree", "leave engine out"),
         ("nsid=1", "leave nsid out"),
         ("blocks=1MiB", "leave blocks out"),
-        ("min_blob_size=64", "leave it out"),
+        ("block_size=4096", "leave it out"),
     ] {
         let error = Kv::open(&format!("mem:?profile=tiny&size=24MiB&hybrid&{option}")).expect_err(option);
         assert!(error.to_string().contains(todo), "{error}");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A store over both namespaces of a target (option `hybrid`), in memory and on an image.
 
-use saker::{HostError, ImagePlan, KeyRange, Kv, ScanOptions, WriteBatch};
+use saker::{EngineKind, HostError, ImagePlan, KeyRange, Kv, ScanOptions, Typed, WriteBatch};
 use saker_sim::{Rng, Seed};
 use std::collections::BTreeMap;
 
@@ -74,9 +74,16 @@ fn both_namespaces_of_a_target_are_one_store() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("disk.img");
     ImagePlan::hybrid(24 << 20, "tiny", 1).create(&path).expect("made");
+    // Its main tree has values inside. Who opens the target is not told: the device keeps it.
+    let inside = dir.path().join("inside.img");
+    let mut typed = Typed::default();
+    typed.push("min_blob_size", "unlimited");
+    let main = typed.of(EngineKind::LSM.settings(), saker::url::parse_size).expect("it takes that");
+    ImagePlan::hybrid_with(24 << 20, "tiny", 1, &main).and_then(|plan| plan.create(&inside)).expect("made");
     for device in [
         "mem:?profile=tiny&size=24MiB&blocks=16MiB&engine=lsm".to_owned(),
         format!("file:{}", path.display()),
+        format!("file:{}", inside.display()),
     ] {
         let server = serve(&device);
         let (mut model, mut rng) = (Model::new(), Seed(1).rng());

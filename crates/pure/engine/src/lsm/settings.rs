@@ -38,6 +38,8 @@ const PACKING_PLACE: BitField = BitField { shift: 8, bits: 4 };
 
 /// Values of at least so many bytes go to the value log.
 pub const MIN_BLOB_SIZE: &str = "min_blob_size";
+/// The same of the main tree of a store over both interfaces, for which this namespace is the way out: kept here, used there.
+pub const MAIN_MIN_BLOB_SIZE: &str = "main_min_blob_size";
 /// How long blocks of tables are.
 const BLOCK_SIZE: &str = "block_size";
 
@@ -61,6 +63,7 @@ const BLOB_SIZES: [&str; 15] = [
 ];
 const BLOB_SIZE_MIN: u32 = 16;
 const BLOB_SIZE_PLACE: BitField = BitField { shift: 12, bits: 4 };
+const MAIN_BLOB_SIZE_PLACE: BitField = BitField { shift: 20, bits: 4 };
 
 /// The engine's own, and other lengths: images have these numbers.
 const BLOCK_SIZES: [&str; 8] = ["own", "512", "1024", "2048", "4096", "8192", "16384", "32768"];
@@ -85,7 +88,7 @@ const fn live(name: &'static str, range: (u64, u64), default: &'static str, help
 }
 
 /// All of them.
-pub static SETTINGS: [Setting; 23] = [
+pub static SETTINGS: [Setting; 24] = [
     number("write_buffer_size", (1 << 10, 1 << 32), "S/64, 16KiB to 64MiB", "bytes that fill a memtable"),
     number("max_write_buffer_number", (2, 64), "2", "memtables, with the one that is written"),
     number("compaction_threads", (1, 64), "1", "compactions at once"),
@@ -126,6 +129,14 @@ pub static SETTINGS: [Setting; 23] = [
         phase: Phase::Stored(BLOB_SIZE_PLACE),
         default: "0",
         help: "bytes from which on values go to the value log; shorter ones stay in the tree",
+    }
+    .checked(),
+    Setting {
+        name: MAIN_MIN_BLOB_SIZE,
+        values: Values::Words(&BLOB_SIZES),
+        phase: Phase::Stored(MAIN_BLOB_SIZE_PLACE),
+        default: "0",
+        help: "with `hybrid`: the main tree's min_blob_size, kept beside the way out; nothing without",
     }
     .checked(),
     Setting {
