@@ -8,6 +8,7 @@ mod conform;
 mod damage;
 mod errors;
 mod files;
+mod hybrid;
 mod images;
 mod json;
 mod numbers;
