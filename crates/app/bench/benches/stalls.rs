@@ -4,7 +4,8 @@
 //! `cargo bench -p saker-bench --bench stalls -- --seconds 600` takes so many seconds for each store, one behind the other: with times each device
 //! has a thread that polls beside the one that writes, so the machine needs two cores that have nothing else to do. Without `--bench`, as `cargo
 //! test` runs it, it does a little of each and judges nothing. `--folder` says where the images are made (2 GiB of flash each, sparse; a folder for
-//! temporary files unless told), `--option` adds an option to both URLs, or takes the place of one. `--values apart` leaves values to the value logs.
+//! temporary files unless told), `--option` adds an option to both URLs, or takes the place of one. `--values apart` leaves values to the
+//! value logs.
 //!
 //! # Plan
 //!
@@ -12,7 +13,8 @@
 //! same operations in the same order for both stores. Profile `saker-mid`, timing `real`: an operation takes what the profile's flash, link and cores take
 //! for it, so that what writes wait for is the device's work and not this machine's. Values are inside the trees (`min_blob_size=unlimited`), as
 //! RocksDB's and KVAccel's main tree have them: only then compactions move values and writes outrun them. The device's tree of the hybrid
-//! has its values apart, as always. Memtables of 4 MiB, triggers of level 0 as RocksDB's (4, 20, 36), no slowdown. `lsm` is the engine of a key-value namespace on all of the flash; the other store is `hybrid=eager`, `lazy` with
+//! has its values apart, as always. Memtables of 4 MiB, triggers of level 0 as RocksDB's (4, 20, 36), no slowdown. `lsm` is
+//! the engine of a key-value namespace on all of the flash; the other store is `hybrid=eager`, `lazy` with
 //! `--policy`. What counts is each put's time from call to return, from the first one on. Judged is: the 99.9th percentile of puts and the
 //! longest one, each at most half of that of `lsm`. What would
 //! make it fail: a machine that is so busy that its own pauses are the longest waits; a tree in the device that stops as long as the one at the

@@ -3,7 +3,7 @@
 
 use super::{BYTES, Model, PRESSED, all_of, counter, history};
 use saker::{BackupOptions, EngineKind, Error, ImagePlan, Kv, RestoreOptions, Settings, Typed};
-use saker_sim::{Rng, Seed};
+use saker_sim::Seed;
 use std::path::Path;
 
 fn main_tree(word: &str) -> Settings {
@@ -126,7 +126,8 @@ fn a_backup_keeps_where_values_are() {
     saker::back_up(&alone, &copy, &BackupOptions::default(), &mut |_| {}).expect("copied");
     let restored = |to: &str| {
         let to = to.trim_end_matches("?hybrid");
-        saker::restore(&[copy.clone()], to, &RestoreOptions::default(), &mut |_| {}).expect("restored");
+        saker::restore(std::slice::from_ref(&copy), to, &RestoreOptions::default(), &mut |_| {})
+            .expect("restored");
     };
     std::fs::create_dir(&again).expect("made");
     let url = image_with(&again, "unlimited");
