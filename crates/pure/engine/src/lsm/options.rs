@@ -42,6 +42,8 @@ pub struct LsmConfig {
     pub slowdown: bool,
     /// Values of at least so many bytes go to the value log, shorter ones stay beside their keys. 0: all go there; [`u32::MAX`]: none.
     pub min_blob_size: u32,
+    /// What is kept here for the main tree of a hybrid, by its number among the words of the setting. This store does nothing with it.
+    pub main_min_blob_size: u8,
     /// About how many bytes blocks of tables have; `None`: 4096, or a page if that is not a whole number of them.
     pub block_size: Option<u32>,
     /// Pages of a table.
@@ -120,6 +122,7 @@ impl LsmConfig {
             delayed_write_rate: 16 << 20,
             slowdown: true,
             min_blob_size: 0,
+            main_min_blob_size: 0,
             block_size: None,
             target_file_pages: table_pages(geometry, table_bytes),
             max_bytes_for_level_base: 2 * write_buffer_size,
