@@ -12,7 +12,7 @@
 //! Workload B: nine puts of 4 KiB under random keys of 4 bytes, then a get of a random key; one thread, which waits for each. 100,000 keys, seed 1, the
 //! same operations in the same order for both stores. Profile `saker-mid`, timing `real`: an operation takes what the profile's flash, link and cores take
 //! for it, so that what writes wait for is the device's work and not this machine's. Values are inside the trees (`min_blob_size=unlimited`), as
-//! RocksDB's and KVAccel's main tree have them: only then compactions move values and writes outrun them. The device's tree of the hybrid
+//! RocksDB's and KVAccel's main tree have them: only then compactions move values. The device's tree of the hybrid
 //! has its values apart, as always. Memtables of 4 MiB, triggers of level 0 as RocksDB's (4, 20, 36), no slowdown. `lsm` is
 //! the engine of a key-value namespace on all of the flash; the other store is `hybrid=eager`, `lazy` with
 //! `--policy`. What counts is each put's time from call to return, from the first one on. Judged is: the 99.9th percentile of puts and the
@@ -25,8 +25,8 @@
 //! The first run had timing `off`, where nothing waits for flash, and stores that took turns. Its figures were of histograms that ended at 2 us: they do not
 //! grow for `saturating_record`. Both were changed after a trial of 20 seconds; what is judged was not. A run of both stores at once had four
 //! threads that poll on two cores: its percentiles are times of the scheduler. Since then one store follows the other. Until then values were apart
-//! (now `--values apart`): the trees had 16 bytes of each value, level 0 never came near its triggers, and no write was redirected, so those runs
-//! had no stall in them. Values inside were chosen for that reason before the first run with them; what is judged was not changed.
+//! (now `--values apart`), so compactions did not move them, and no write was redirected. Values inside were chosen for that reason before the first run
+//! with them; what is judged was not changed.
 
 use hdrhistogram::Histogram;
 use saker::{EngineKind, ImagePlan, Kv, Settings, Typed};
@@ -136,7 +136,7 @@ struct Asked {
     seconds: u64,
     folder: Option<PathBuf>,
     policy: String,
-    /// Whether values are inside the trees.
+    /// Values are inside the trees.
     inside: bool,
     options: Vec<String>,
 }
@@ -154,7 +154,13 @@ impl Asked {
                 "--seconds" => asked.seconds = value().parse().expect("--seconds is a number"),
                 "--folder" => asked.folder = Some(value().into()),
                 "--policy" => asked.policy = value(),
-                "--values" => asked.inside = value() != "apart",
+                "--values" => {
+                    asked.inside = match value().as_str() {
+                        "inside" => true,
+                        "apart" => false,
+                        other => panic!("--values {other}: write inside or apart"),
+                    }
+                }
                 "--option" => asked.options.push(value()),
                 _ => {}
             }

@@ -53,7 +53,8 @@ pub(crate) fn refuse_alone(settings: &Settings, has_blocks: bool) -> Result<(), 
     if has_blocks || settings.get(MAIN_MIN_BLOB_SIZE).unwrap_or(0) == 0 {
         return Ok(());
     }
-    let what = format!("setting `{MAIN_MIN_BLOB_SIZE}` does nothing here: only `hybrid` has a main tree");
+    let what =
+        format!("setting `{MAIN_MIN_BLOB_SIZE}` does nothing here: there are no blocks for a main tree");
     Err(Error::Setting { what, todo: "write min_blob_size, or make it with hybrid".into() })
 }
 
@@ -108,8 +109,8 @@ fn config(asked: Settings, kept: u64) -> Result<EngineConfig, Error> {
 }
 
 /// The main tree's `min_blob_size`, as the device keeps it beside its own tree. One that tells of no settings keeps none.
-fn kept_min_blob_size(connection: &mut Connection, driver: &mut AnyDriver, pairs: u32) -> Result<u64, Error> {
-    let told = crate::settings::settings_of(connection, driver, pairs)?;
+fn kept_min_blob_size(opened: &mut Opened, pairs: u32) -> Result<u64, Error> {
+    let told = crate::settings::settings_of(&mut opened.connection, &mut opened.driver, pairs)?;
     let Some(named) = told.iter().find(|setting| setting.name == MAIN_MIN_BLOB_SIZE) else { return Ok(0) };
     let of_main = EngineKind::LSM.settings().iter().find(|setting| setting.name == MAIN_MIN_BLOB_SIZE);
     let number = of_main.and_then(|setting| setting.parse(&named.value, |_| None).ok());
@@ -117,6 +118,14 @@ fn kept_min_blob_size(connection: &mut Connection, driver: &mut AnyDriver, pairs
         let what = format!("setting `{MAIN_MIN_BLOB_SIZE}={}` of namespace {pairs}", named.value);
         Error::Setting { what, todo: "open it with a newer release".into() }
     })
+}
+
+/// The namespaces, and how the main tree is opened. Nothing is written.
+fn made(opened: &mut Opened, asked: Settings) -> Result<Made, Error> {
+    let blocks = opened.namespace(Wanted::Block, None)?;
+    let pairs = opened.namespace(Wanted::Kv, None)?;
+    let kept = kept_min_blob_size(opened, pairs)?;
+    Ok(Made { blocks, pairs, kind: EngineKind::LSM, config: config(asked, kept)? })
 }
 
 /// Opens the store of a URL. Its device is the one of the URL without the option.
@@ -132,12 +141,16 @@ pub(super) fn open(url: &DeviceUrl, rollback: Rollback) -> Result<(AnyDriver, Po
     }
     below.depth = url.depth * QUEUES;
     let mut opened = Opened::open_plain(&below, 2)?;
-    let blocks = opened.namespace(Wanted::Block, None)?;
-    let pairs = opened.namespace(Wanted::Kv, None)?;
+    let made = match made(&mut opened, asked) {
+        Ok(made) => made,
+        Err(refused) => {
+            super::leave(opened.driver);
+            return Err(refused);
+        }
+    };
+    let (blocks, pairs) = (made.blocks, made.pairs);
     let is_new = matches!(url.place, Backing::Memory { .. });
     let Opened { mut connection, mut driver, profile } = opened;
-    let config = config(asked, kept_min_blob_size(&mut connection, &mut driver, pairs)?)?;
-    let made = Made { blocks, pairs, kind: EngineKind::LSM, config };
     let depth = KvQueueOptions { entries: u32::from(url.depth) + 1, slots: url.depth };
     let medium = medium(&mut connection, &mut driver, blocks, depth)?;
     let queue = connection.create_kv_queue(&mut driver, pairs, depth)?;

@@ -199,11 +199,24 @@ pub fn close_device(device: AnyDevice) -> Result<(), Error> {
 /// ```
 pub fn refuse_damaged(device: AnyDevice) -> Result<AnyDevice, Error> {
     let Some((nsid, what)) = device.damage().into_iter().next() else { return Ok(device) };
+    leave_device(device);
+    Err(Error::Damaged { nsid, what })
+}
+
+/// Stops a device that nobody was served by, since what it was opened for is refused: its image is left as it was found.
+fn leave(driver: AnyDriver) {
+    match driver {
+        AnyDriver::Inline(device) => leave_device(device),
+        AnyDriver::Thread(thread) => leave_device(thread.stop()),
+        _ => {}
+    }
+}
+
+fn leave_device(device: AnyDevice) {
     match device {
         AnyDevice::Untimed(device) => leave_cells(*device),
         AnyDevice::Timed(device) => leave_cells(*device),
     }
-    Err(Error::Damaged { nsid, what })
 }
 
 fn leave_cells<T>(device: Device<T>) {
@@ -318,7 +331,8 @@ fn built(url: &DeviceUrl, at: &dyn Fn(u16) -> Attachment) -> Result<(AnyDevice, 
                 Some(_) => vec![dual::settings_of_pairs(dual::asked_min_blob_size(url)?)],
                 None => settings_of(url, &[*engine])?,
             };
-            settings.iter().try_for_each(|asked| dual::refuse_alone(asked, url.hybrid.is_some()))?;
+            let has_blocks = url.hybrid.is_some() || *blocks > 0;
+            settings.iter().try_for_each(|asked| dual::refuse_alone(asked, has_blocks))?;
             settings.iter().try_for_each(|asked| refuse_idle(*engine, asked, asked))?;
             let mut build = build.asked(&settings)?;
             build.faults = url.faults;

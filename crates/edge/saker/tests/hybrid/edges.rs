@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where such a store ends: a device that is gone, the longest value, what it does not have, what somebody else has written.
 
-use super::{BYTES, PRESSED, image};
+use super::{BYTES, PRESSED, all_of, counter, image};
 use saker::{BackupOptions, DeviceUrl, HostError, Kv, KvError, RestoreOptions, TransactionId, WriteBatch};
 use saker_testing::tier;
 
@@ -90,6 +90,50 @@ fn what_the_store_does_not_have_is_refused_by_name() {
     saker::restore(&files, alone, &options, &mut |_| {}).expect("restored");
     let mut kv = Kv::open(&url).expect("opens");
     assert_eq!(kv.get(b"key").expect("reads"), Some(b"value".to_vec()));
+}
+
+/// Copies of long keys in the device's tree are no pairs of its namespace: who copies that alone is told, and loses nothing. When they have gone
+/// back the namespace is copied, and so it is where all keys are short.
+#[test]
+fn copies_of_long_keys_keep_the_namespace_from_being_copied_alone() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let url = image(dir.path());
+    let alone = url.trim_end_matches("?hybrid");
+    let path = dir.path().join("disk.img");
+    let mut kv = Kv::open(&format!("{url}=lazy&{PRESSED}")).expect("opens");
+    for n in 0..600_u64 {
+        for m in 0..4 {
+            kv.put_queued(format!("short{}", (4 * n + m) % 100).as_bytes(), &[m as u8; 700]).expect("room");
+        }
+        kv.put(format!("a key of more than sixteen bytes {}", n % 50).as_bytes(), &[n as u8; 700])
+            .expect("room");
+    }
+    assert!(counter(&mut kv, "metadata_keys_current") > 0, "copies in the device are newest");
+    let all = all_of(&mut kv);
+    kv.close().expect("closes");
+    let copy = dir.path().join("disk.bak");
+    let errors = [
+        saker::back_up(alone, &copy, &BackupOptions::default(), &mut |_| {})
+            .map(drop)
+            .expect_err("no backup"),
+        saker::grow_image(&path, 2 * BYTES, Some(1), &mut |_| {}).map(drop).expect_err("not grown"),
+    ];
+    for error in errors.map(|error| error.to_string()) {
+        assert!(error.contains("long keys") && !error.contains('\n'), "{error}");
+    }
+    let mut kv = Kv::open(&format!("{url}=eager")).expect("opens");
+    assert_eq!(all_of(&mut kv), all, "nothing is lost");
+    let mut looks = 0..10_000;
+    while counter(&mut kv, "metadata_keys") > 0 {
+        looks.next().expect("they go back");
+        kv.get(b"key").expect("reads");
+        kv.flush().expect("flushes");
+    }
+    kv.close().expect("closes");
+    saker::back_up(alone, &copy, &BackupOptions::default(), &mut |_| {}).expect("copied");
+    saker::grow_image(&path, 2 * BYTES, Some(1), &mut |_| {}).expect("grown");
+    let mut kv = Kv::open(&url).expect("opens");
+    assert_eq!(all_of(&mut kv), all);
 }
 
 /// Who writes to the namespace of pairs alone keeps the store from opening; the error names the key, and what to do with it helps.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Values inside the main tree (`min_blob_size`): chosen when the store is made, kept beside the way out, the same at every opening.
+//! Values inside the main tree (`min_blob_size`): chosen when the store is made, kept with the device's tree, the same at every opening.
 
 use super::{BYTES, Model, PRESSED, all_of, counter, history};
+use saker::image::{Access, BootId, open_as};
 use saker::{BackupOptions, EngineKind, Error, ImagePlan, Kv, RestoreOptions, Settings, Typed};
+use saker_segment_store::PowerHistory;
 use saker_sim::Seed;
 use std::path::Path;
 
@@ -57,10 +59,10 @@ fn values_inside_the_main_tree_are_values() {
     }
 }
 
-/// The value log of the main tree has what is apart and nothing else in the long run: the setting does something.
+/// Tables of the main tree have the values that are inside.
 #[test]
-fn values_inside_leave_the_log_when_they_are_flushed() {
-    let live = |option: &str| {
+fn tables_have_the_values_that_are_inside() {
+    let pages = |option: &str| {
         let url = format!("mem:?profile=tiny&size={BYTES}B&hybrid&{PRESSED}{option}");
         let mut kv = Kv::open(&url).expect("opens");
         for n in 0..3000_u64 {
@@ -74,11 +76,18 @@ fn values_inside_leave_the_log_when_they_are_flushed() {
             .map(|counter| counter.value)
             .sum::<u64>()
     };
-    let (apart, inside) = (live(""), live("&min_blob_size=unlimited"));
+    let (apart, inside) = (pages(""), pages("&min_blob_size=unlimited"));
     assert!(inside > 5 * apart.max(1), "tables have values: {inside} pages, {apart} without");
 }
 
-/// The setting of an image stays. Whoever asks for another one is told, and nothing is opened by it; so is who asks for it elsewhere.
+/// How the image would be found after a crash of the operating system: what was in use has pages that count as torn.
+fn after_a_crash(url: &str) -> PowerHistory {
+    let path = url.trim_start_matches("file:").trim_end_matches("?hybrid");
+    open_as(Path::new(path), Access::Read, BootId::of("another run of the kernel")).expect("opens").history
+}
+
+/// The setting of an image stays. Who asks for another one is refused, and the image is not marked as in use; so is who asks where there is
+/// no main tree.
 #[test]
 fn what_an_image_keeps_is_not_changed_by_a_url() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -89,6 +98,7 @@ fn what_an_image_keeps_is_not_changed_by_a_url() {
     for other in ["0", "unlimited"] {
         let error = Kv::open(&format!("{url}&min_blob_size={other}")).expect_err("another one").to_string();
         assert!(error.contains(&format!("min_blob_size={other}`: the store was made with 1024")), "{error}");
+        assert_eq!(after_a_crash(&url), PowerHistory::Clean);
     }
     let mut kv = Kv::open(&format!("{url}&min_blob_size=1024")).expect("the same one");
     assert_eq!(kv.get(b"key").expect("reads").as_deref(), Some(&b"value"[..]));

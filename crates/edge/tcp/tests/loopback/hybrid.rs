@@ -82,6 +82,7 @@ fn both_namespaces_of_a_target_are_one_store() {
     ImagePlan::hybrid_with(24 << 20, "tiny", 1, &main).and_then(|plan| plan.create(&inside)).expect("made");
     for device in [
         "mem:?profile=tiny&size=24MiB&blocks=16MiB&engine=lsm".to_owned(),
+        "mem:?profile=tiny&size=24MiB&blocks=16MiB&engine=lsm&main_min_blob_size=unlimited".to_owned(),
         format!("file:{}", path.display()),
         format!("file:{}", inside.display()),
     ] {

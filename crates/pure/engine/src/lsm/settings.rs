@@ -38,7 +38,7 @@ const PACKING_PLACE: BitField = BitField { shift: 8, bits: 4 };
 
 /// Values of at least so many bytes go to the value log.
 pub const MIN_BLOB_SIZE: &str = "min_blob_size";
-/// The same of the main tree of a store over both interfaces, for which this namespace is the way out: kept here, used there.
+/// The same of the main tree of a hybrid, of which this namespace is the device's tree: kept here, used there.
 pub const MAIN_MIN_BLOB_SIZE: &str = "main_min_blob_size";
 /// How long blocks of tables are.
 const BLOCK_SIZE: &str = "block_size";
@@ -136,7 +136,7 @@ pub static SETTINGS: [Setting; 24] = [
         values: Values::Words(&BLOB_SIZES),
         phase: Phase::Stored(MAIN_BLOB_SIZE_PLACE),
         default: "0",
-        help: "with `hybrid`: the main tree's min_blob_size, kept beside the way out; nothing without",
+        help: "min_blob_size of a hybrid's main tree, kept here for it; does nothing to this tree",
     }
     .checked(),
     Setting {
