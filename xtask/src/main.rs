@@ -12,6 +12,7 @@ mod finding;
 mod layers;
 mod modules;
 mod packages;
+mod peers;
 mod rocksdb;
 mod rust;
 mod soak;
@@ -67,6 +68,13 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Compare our engines with LMDB, redb, fjall, bare tables, and RocksDB where `cargo xtask rocksdb` has built it.
+    #[command(disable_help_flag = true)]
+    Peers {
+        /// What the comparison is told: `cargo xtask peers --help` lists it.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -99,5 +107,6 @@ fn run(command: Command) -> Result<bool, Fault> {
         Command::Package(args) => packages::package(&workspace, &args),
         Command::Baseline(args) => baseline::run(&workspace, &args),
         Command::Rocksdb { args } => rocksdb::run(&workspace, &args),
+        Command::Peers { args } => peers::run(&workspace, &args),
     }
 }

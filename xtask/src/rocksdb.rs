@@ -26,17 +26,26 @@ pub fn run(workspace: &Workspace, args: &[String]) -> Result<bool, Fault> {
         return Ok(status.success());
     }
     let target = workspace.metadata.target_directory.join("rocksdb");
-    let libclang = libclang(&target)?;
     let mut command = cargo();
     command.args(["run", "--quiet", "--release", "--"]).args(args);
     // Its folder, whose .cargo/config.toml asks for this machine's instructions.
     command.current_dir(workspace.root.join("bench/rocksdb"));
-    command.env("CARGO_TARGET_DIR", &target).env("LIBCLANG_PATH", &libclang);
+    command.env("CARGO_TARGET_DIR", &target);
+    bindgen(&mut command, &target)?;
+    Ok(command.status()?.success())
+}
+
+/// What the build of RocksDB's bindings needs, below a target folder if it is not installed.
+///
+/// # Errors
+/// When libclang cannot be had.
+pub fn bindgen(command: &mut Command, target: &Path) -> Result<(), Fault> {
+    command.env("LIBCLANG_PATH", libclang(target)?);
     if let Some(headers) = compiler_headers() {
         // The wheel has no headers of the compiler, such as stddef.h.
         command.env("BINDGEN_EXTRA_CLANG_ARGS", format!("-I{headers}"));
     }
-    Ok(command.status()?.success())
+    Ok(())
 }
 
 /// The folder of libclang: one that is there, or one that is installed now.

@@ -29,6 +29,7 @@ pub fn soak(workspace: &Workspace, only: &[String]) -> Result<bool, Fault> {
     steps.push(three_seeds());
     steps.push(published());
     steps.push(steps::script("package", "packaging/check"));
+    steps.push(steps::script("instructions", "packaging/instructions"));
     let path = workspace.root.join(SUMMARY);
     fs::create_dir_all(workspace.root.join("docs"))?;
     let mut rows = rows(&fs::read_to_string(&path).unwrap_or_default());

@@ -79,6 +79,7 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
         cargo("fmt", &["fmt", "--all", "--check"], &[]),
         // A workspace of its own, because it builds RocksDB.
         cargo("fmt rocksdb", &["fmt", "--manifest-path", "bench/rocksdb/Cargo.toml", "--check"], &[]),
+        cargo("fmt peers", &["fmt", "--manifest-path", "bench/peers/Cargo.toml", "--check"], &[]),
         cargo(
             "fmt python",
             &["fmt", "--all", "--manifest-path", "bindings/python/Cargo.toml", "--check"],
@@ -100,6 +101,8 @@ pub fn common(workspace: &Workspace, tier: Tier) -> Vec<Step> {
     // Its side that needs no RocksDB: a changed field or call of ours is seen here.
     let rocksdb = ["--manifest-path", "bench/rocksdb/Cargo.toml", "--no-default-features", "--locked"];
     steps.push(cargo("check rocksdb", &[&["check"][..], &rocksdb].concat(), &[]));
+    let peers = ["--manifest-path", "bench/peers/Cargo.toml", "--no-default-features", "--locked"];
+    steps.push(cargo("check peers", &[&["check"][..], &peers].concat(), &[]));
     let plugin = ["--manifest-path", "bindings/rocksdb/Cargo.toml", "--no-default-features", "--locked"];
     let engine = ["check", "--features", "inside"];
     steps.push(cargo("check plug-in", &[&engine[..], &plugin].concat(), &[]));
