@@ -153,6 +153,7 @@ mod tests {
             evidence: Evidence::Reproduced,
             origin: crate::report::Origin::Published,
             after_fit: None,
+            variants: Vec::new(),
             note: String::new(),
         };
         let (id, profile) = ("x".to_owned(), "tiny".to_owned());

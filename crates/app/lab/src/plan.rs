@@ -2,6 +2,10 @@
 //! The committed plan of an experiment: what is run, what is drawn, what is claimed. Everything a paper leaves out is
 //! fixed there before the first run.
 
+mod variant;
+
+pub use variant::Variant;
+
 use crate::report::{Evidence, FitRole, Origin};
 use crate::tolerance::Tolerance;
 use saker::profile_named;
@@ -41,6 +45,9 @@ pub struct Plan {
     pub parameters: toml::Table,
     /// The published points that the profile is fitted to besides, and the claims that are judged again then.
     pub fit: Option<FitPlan>,
+    /// Other conditions that it is run under; the first ones are judged. Without any it is run once.
+    #[serde(default)]
+    pub variants: Vec<Variant>,
     /// What was changed after the first run, the earliest first.
     #[serde(default)]
     pub history: Vec<Edit>,

@@ -3,7 +3,7 @@
 
 mod origin;
 
-pub use origin::{AfterFit, FitRole, Origin};
+pub use origin::{AfterFit, FitRole, InVariant, Origin};
 pub use saker_engine::write_gate::Stalls;
 use saker_sim::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -123,6 +123,9 @@ pub struct Check {
     /// What it comes to after a fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_fit: Option<AfterFit>,
+    /// What it comes to in the variants that are not judged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<InVariant>,
     /// What else is to be known; the measured cause of a miss.
     pub note: String,
 }
@@ -201,6 +204,7 @@ mod tests {
             evidence: Evidence::Arithmetic,
             origin: Origin::Published,
             after_fit: None,
+            variants: Vec::new(),
             note: "why".into(),
         };
         let (id, profile) = ("x".into(), "tiny".into());

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Runs experiments, several at a time, and gives their results in the order asked for.
 
+mod variants;
+
 pub use crate::context::{Context, Outcome, Progress};
 use crate::error::LabError;
 use crate::experiments::{self, Entry};
 use crate::fit;
 use crate::plan::{FitPlan, Plan, Settings};
 use crate::report::{AfterFit, Check, Experiment};
+pub use variants::VARIANT;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -51,7 +55,7 @@ pub(crate) fn run_plan(
     settings.check_engines(&plan.id, &plan.takes)?;
     let (seed, scale) = (settings.seed.unwrap_or(1), settings.scale.unwrap_or(plan.default_scale).max(1));
     let context = Context { plan, seed, scale, settings, progress };
-    let Outcome { series, mut checks } = (entry.run)(&context)?;
+    let Outcome { series, mut checks } = variants::run(entry, &context)?;
     if let Some(asked) = &plan.fit {
         after_fit(entry, &context, asked, &mut checks)?;
     }

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Prints the hit ratio of the read cache under TPC-C by warehouses, at the two sizes of the paper: how the warehouse count of
-//! the plan `saker-tpcc` was found. Nothing but cache and workload runs here, no store and no device.
+//! Prints the hit ratio of the read cache under TPC-C by warehouses and terminals, at the two sizes of the paper: how the warehouse
+//! counts of the plan `saker-tpcc` were found. Nothing but cache and workload runs here, no store and no device.
 
 use saker_host::{CacheOptions, ReadCache};
 use saker_nvme::Key;
 use saker_sim::Free;
-use saker_workload::tpcc::{Lines, Row, Step, Tpcc};
+use saker_workload::tpcc::{Lines, Row, Step, Tpcc, Transaction};
 
 /// As the plan has them.
 const SCALE: u32 = 64;
 const WARM_UP: usize = 10_000;
 const MEASURED: usize = 20_000;
 const CACHE_BYTES: [usize; 2] = [512 << 20, 32 << 20];
+/// Terminals that keep their home warehouse; 0: each transaction draws one.
+const TERMINALS: [u32; 4] = [0, 1, 2, 8];
 
 fn key(row: &Row) -> Key {
     Key::new(&row.key_bytes()).expect("8 bytes")
@@ -29,10 +31,13 @@ fn play(cache: &ReadCache, step: Step) {
     }
 }
 
-fn hit_ratio(warehouses: u32, bytes: usize) -> f64 {
+fn hit_ratio(warehouses: u32, terminals: u32, bytes: usize) -> f64 {
     let tpcc = Tpcc::scaled(warehouses, SCALE, Lines::OrderLine, 1);
     let cache = ReadCache::new(CacheOptions::sized(bytes / SCALE as usize)).expect("has bytes");
-    let mut transactions = tpcc.transactions();
+    let mut transactions: Box<dyn Iterator<Item = Transaction>> = match terminals {
+        0 => Box::new(tpcc.transactions()),
+        count => Box::new(tpcc.terminals(count)),
+    };
     transactions.by_ref().take(WARM_UP).flat_map(|t| t.steps).for_each(|step| play(&cache, step));
     let before = cache.stats();
     transactions.take(MEASURED).flat_map(|t| t.steps).for_each(|step| play(&cache, step));
@@ -40,9 +45,13 @@ fn hit_ratio(warehouses: u32, bytes: usize) -> f64 {
 }
 
 fn main() {
-    println!("scale 1/{SCALE}; hit ratio with {CACHE_BYTES:?} bytes");
+    println!("scale 1/{SCALE}; hit ratio in percent with {CACHE_BYTES:?} bytes, by terminals (0: drawn)");
     for warehouses in [1, 2, 4, 6, 8, 10, 12, 13, 14, 16, 18, 20, 24, 28, 32, 48, 64] {
-        let [large, small] = CACHE_BYTES.map(|bytes| 100.0 * hit_ratio(warehouses, bytes));
-        println!("{warehouses:>3} warehouses {large:>6.2} % {small:>6.2} %");
+        print!("{warehouses:>3} warehouses");
+        for terminals in TERMINALS {
+            let [large, small] = CACHE_BYTES.map(|bytes| 100.0 * hit_ratio(warehouses, terminals, bytes));
+            print!("  {terminals}: {large:>6.2} {small:>6.2}");
+        }
+        println!();
     }
 }

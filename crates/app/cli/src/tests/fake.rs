@@ -304,6 +304,7 @@ impl Fake {
             evidence: Evidence::Reproduced,
             origin: saker_lab::Origin::Published,
             after_fit: None,
+            variants: Vec::new(),
             note: "small\nrun".to_owned(),
         };
         Experiment {

@@ -4,6 +4,7 @@
 use crate::chart::axis::Axis;
 use crate::plan::{ChartKind, ChartPlan, Scale};
 use crate::report::Point;
+use crate::run::VARIANT;
 use serde_json::Value;
 
 /// A chart without looks.
@@ -37,8 +38,13 @@ pub struct Line {
 impl Figure {
     /// The chart that a plan draws over a series; nothing when no point belongs to it.
     pub fn of(plan: &ChartPlan, series: &[Point]) -> Option<Self> {
-        let only: Vec<(&str, &Value)> =
+        let mut only: Vec<(&str, &Value)> =
             plan.only.iter().map(|(name, value)| (name.as_str(), value)).collect();
+        // Of several variants the first one is drawn, unless the chart asks for another or tells them apart.
+        let judged = series.first().and_then(|point| point.at.get(VARIANT));
+        if let Some(judged) = judged.filter(|_| plan.by != VARIANT && !plan.only.contains_key(VARIANT)) {
+            only.push((VARIANT, judged));
+        }
         let chosen: Vec<&Point> =
             series.iter().filter(|p| p.is_at(&only) && p.get(&plan.y).is_some()).collect();
         let groups = if plan.kind == ChartKind::Bars { places(&chosen, &plan.x) } else { Vec::new() };

@@ -10,6 +10,7 @@ mod lsm_ranges;
 mod plus;
 mod saker_cache;
 mod saker_motiv;
+mod saker_tree;
 mod saker_write;
 mod transfer_all;
 

@@ -6,6 +6,8 @@ use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
 use crate::rig;
+
+use super::saker_tree::{dispatcher_percent, io_percent};
 use saker_assembly::Build;
 use saker_profile::Profile;
 use saker_sim::Seed;
@@ -79,6 +81,8 @@ fn point(mut point: Point, host: &RunResult, disk: &RunResult) -> Point {
     point.add("host_kv_per_s", host.rate().round());
     point.add("disk_kv_per_s", disk.rate().round());
     point.add("ratio", host.rate() / disk.rate());
+    point.add("disk_kv_dispatcher_percent", dispatcher_percent(disk));
+    point.add("disk_kv_io_percent", io_percent(disk));
     point.add("disk_kv_link_bytes_per_operation", disk.link_bytes as f64 / disk.operations as f64);
     point.add("host_kv_latency_us_mean", host.latency.mean() / 1e3);
     point.add("disk_kv_latency_us_mean", disk.latency.mean() / 1e3);
@@ -144,16 +148,14 @@ fn judge(
     book.finish()
 }
 
-/// What the rates are made of where the verdict is taken, and the same with a link without limit.
+/// What the rates are made of where the verdict is taken, and the same with a dispatcher that takes no time.
 fn cause(
     cx: &Context<'_>,
     plan: &Parameters,
     series: &[Point],
     value_bytes: usize,
 ) -> Result<String, LabError> {
-    let mut text = String::from(
-        "A store moves a whole page over the profile's link, which the paper's four-parameter device does not have.",
-    );
+    let mut text = String::new();
     for name in &cx.plan.profiles {
         let place = [
             ("profile", &json!(name)),
@@ -165,25 +167,32 @@ fn cause(
         let get = |number: &str| point.get(number).unwrap_or(f64::NAN);
         let link = cx.profile_named(name)?.link.bandwidth_bytes_per_s.get() as f64;
         let used = get("disk_kv_per_s") * get("disk_kv_link_bytes_per_operation") / link * 100.0;
-        let used = if link > 0.0 { format!(", {used:.0} % of its bandwidth") } else { String::new() };
-        let free = unlimited(cx, plan, name, value_bytes)?;
+        let used = if link > 0.0 { format!("{used:.0} % of its bandwidth") } else { "no limit".to_owned() };
+        let free = undispatched(cx, plan, name, value_bytes)?;
         let _ = write!(
             text,
-            " {name} at {value_bytes} B: HostKV {:.2} M/s, DiskKV {:.2} M/s with {:.0} B over the link \
-             each{used}; ratio {:.2}, with a link without limit {free:.2}.",
+            " {name} at {value_bytes} B: HostKV {:.2} M/s, DiskKV {:.2} M/s with the dispatcher busy for {:.0} % and {:.0} B \
+             over the link each ({used}); ratio {:.2}, with a dispatcher that takes no time {free:.2}.",
             get("host_kv_per_s") / 1e6,
             get("disk_kv_per_s") / 1e6,
+            get("disk_kv_dispatcher_percent"),
             get("disk_kv_link_bytes_per_operation"),
             get("ratio"),
         );
     }
-    Ok(text)
+    Ok(text.trim_start().to_owned())
 }
 
-/// The ratio where the verdict is taken, on a profile whose link has no limit.
-fn unlimited(cx: &Context<'_>, plan: &Parameters, name: &str, value_bytes: usize) -> Result<f64, LabError> {
+/// The ratio where the verdict is taken, on a profile whose dispatcher takes no time.
+fn undispatched(
+    cx: &Context<'_>,
+    plan: &Parameters,
+    name: &str,
+    value_bytes: usize,
+) -> Result<f64, LabError> {
     let mut profile = cx.profile_named(name)?;
-    profile.set("link.bandwidth_bytes_per_s", "0")?;
+    profile.set("firmware.fetch_ns", "0")?;
+    profile.set("firmware.dispatch_ns", "0")?;
     let one =
         Parameters { threads: vec![plan.judged_threads], depths: vec![plan.judged_depth], ..plan.clone() };
     let mut series = Vec::new();

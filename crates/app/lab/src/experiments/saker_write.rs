@@ -6,6 +6,8 @@ use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::{Check, Point};
 use crate::rig;
+
+use super::saker_tree::{TreeSizes, add_tree, dispatcher_percent, host_percent, io_percent};
 use saker_assembly::Build;
 use saker_device::{EngineKind, Settings};
 use saker_nvme::group::{COUNT_BYTES, Op as GroupOp, entry_bytes};
@@ -29,6 +31,8 @@ struct Parameters {
     other_batches: Vec<u16>,
     /// Modelled bytes of the tree's buffer at full scale.
     tree_buffer_bytes: u64,
+    /// The LSM store's sizes at full scale.
+    lsm: TreeSizes,
 }
 
 /// A run of cells: store, depth, batches.
@@ -74,7 +78,7 @@ pub fn run_io(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let most = plan.io_cores.iter().copied().max().unwrap_or(1);
     let best = plan.value_bytes.iter().map(|size| at("lsm", *size, most)).fold(f64::MIN, f64::max);
     let parts = [Part::new(format!("best of {most} I/O threads over HostKV"), best, best >= 1.05)];
-    book.order("AC-saker-write-io-2", &parts, link_shares(cx, &plan, &series)?);
+    book.order("AC-saker-write-io-2", &parts, lsm_shares(&plan, &series));
     Ok(Outcome { series, checks: book.finish() })
 }
 
@@ -109,6 +113,9 @@ fn cells(
     let bytes = ((job.operations.len() * (value_bytes + 64)) as u64 * 4).max(1 << 30);
     let mut profile = cx.profile()?;
     let tuned = |build: Build| {
+        if panel.engine == EngineKind::LSM {
+            return cx.asked(plan.lsm.in_build(build, cx.scale));
+        }
         let mut build = build.with_engine(panel.engine);
         let buffer = plan.tree_buffer_bytes / u64::from(cx.scale);
         if panel.engine == EngineKind::TREE {
@@ -133,7 +140,12 @@ fn cells(
                 ("batch", json!(batch)),
                 ("io_cores", json!(io_cores)),
             ];
-            series.push(point(Point::at(place), &host, &disk));
+            let mut point = point(Point::at(place), &host, &disk);
+            if panel.engine == EngineKind::LSM {
+                add_tree(&mut point, "host_kv", &host);
+                add_tree(&mut point, "disk_kv", &disk);
+            }
+            series.push(point);
         }
     }
     Ok(())
@@ -146,6 +158,10 @@ fn point(mut point: Point, host: &RunResult, disk: &RunResult) -> Point {
     point.add("disk_kv_commands", disk.commands as f64);
     point.add("disk_kv_operations", disk.operations as f64);
     point.add("disk_kv_link_bytes_per_operation", disk.link_bytes as f64 / disk.operations as f64);
+    point.add("host_kv_cpu_percent", host_percent(host));
+    point.add("disk_kv_host_percent", host_percent(disk));
+    point.add("disk_kv_dispatcher_percent", dispatcher_percent(disk));
+    point.add("disk_kv_io_percent", io_percent(disk));
     point
 }
 
@@ -197,7 +213,7 @@ fn judge_batch(cx: &Context<'_>, plan: &Parameters, series: &[Point]) -> Vec<Che
             Part::new(format!("{size} B: least step"), step, step >= BATCH_SLACK)
         })
         .collect();
-    book.order("AC-saker-write-batch-2", &parts, "");
+    book.order("AC-saker-write-batch-2", &parts, lsm_did(plan, series));
     let close = at(sizes[0], 64);
     let parts = [Part::new("X64 over HostKV at the smallest value", close, close >= 0.80)];
     book.order("AC-saker-write-batch-3", &parts, made_of(plan, series));
@@ -241,38 +257,62 @@ fn made_of(plan: &Parameters, series: &[Point]) -> String {
         let place = [depth, ("value_bytes", json!(size)), ("batch", json!(batch))];
         let get = |name: &str| find(series, &place).and_then(|p| p.get(name)).unwrap_or(f64::NAN);
         format!(
-            "X{batch} at {size} B: HostKV {:.2} M/s, DiskKV {:.2} M/s, {:.1} B over the link each.",
+            "X{batch} at {size} B: HostKV {:.2} M/s, its threads busy for {:.0} %; DiskKV {:.2} M/s, threads {:.0} %, dispatcher {:.0} %, \
+             I/O threads {:.0} %, {:.1} B over the link each.",
             get("host_kv_per_s") / 1e6,
+            get("host_kv_cpu_percent"),
             get("disk_kv_per_s") / 1e6,
+            get("disk_kv_host_percent"),
+            get("disk_kv_dispatcher_percent"),
+            get("disk_kv_io_percent"),
             get("disk_kv_link_bytes_per_operation"),
         )
     };
     [1, 64].map(text).join(" ")
 }
 
-/// How much of the link the LSM store's containers take with the most I/O threads, and what fewer threads give.
-fn link_shares(cx: &Context<'_>, plan: &Parameters, series: &[Point]) -> Result<String, LabError> {
-    let bandwidth = cx.profile()?.link.bandwidth_bytes_per_s.get() as f64;
+/// What the LSM store's rates are made of with the most I/O threads, and what fewer threads give.
+fn lsm_shares(plan: &Parameters, series: &[Point]) -> String {
     let cores = [plan.io_cores.iter().min(), plan.io_cores.iter().max()].map(|n| n.copied().unwrap_or(1));
     let text = |size: &usize| {
         let get = |io: u32, name: &str| {
             let place = [("store", json!("lsm")), ("value_bytes", json!(size)), ("io_cores", json!(io))];
             find(series, &place).and_then(|point| point.get(name)).unwrap_or(f64::NAN)
         };
-        let [few, many] = cores.map(|io| get(io, "disk_kv_per_s"));
-        let share = match bandwidth > 0.0 {
-            true => 100.0 * many * get(cores[1], "disk_kv_link_bytes_per_operation") / bandwidth,
-            false => 0.0,
-        };
-        let host = get(cores[1], "host_kv_per_s") / 1e6;
-        format!("{size} B {:.2} to {:.2} of {host:.2}, {share:.0} % of the link", few / 1e6, many / 1e6)
+        let [few, many] = cores.map(|io| get(io, "disk_kv_per_s") / 1e6);
+        let of = |name: &str| get(cores[1], name);
+        format!(
+            "{size} B {few:.2} to {many:.2} of {:.2}, busy for {:.0} % (HostKV's threads), {:.0} % (dispatcher) and {:.0} % (I/O threads)",
+            of("host_kv_per_s") / 1e6,
+            of("host_kv_cpu_percent"),
+            of("disk_kv_dispatcher_percent"),
+            of("disk_kv_io_percent"),
+        )
     };
     let all: Vec<String> = plan.value_bytes.iter().map(text).collect();
     let [few, many] = cores;
-    Ok(format!(
-        "lsm in M/s with {few} to {many} I/O threads, of HostKV's, a container of four going as a whole page: {}.",
-        all.join("; ")
-    ))
+    let all = all.join("; ");
+    format!("lsm in M/s with {few} to {many} I/O threads, of HostKV's: {all}. {}", lsm_did(plan, series))
+}
+
+/// How often the LSM stores flushed and compacted by the end of the runs, and for how long they held writes.
+fn lsm_did(plan: &Parameters, series: &[Point]) -> String {
+    let text = |size: &usize| {
+        let point = find(series, &[("store", json!("lsm")), ("value_bytes", json!(size))])?;
+        let get = |name: &str| point.get(name).unwrap_or(f64::NAN);
+        let side = |side: &str| {
+            format!(
+                "{:.0} and {:.0}, {:.1} ms stopped and {:.1} delayed",
+                get(&format!("{side}_flushes")),
+                get(&format!("{side}_compactions")),
+                get(&format!("{side}_stopped_ms")),
+                get(&format!("{side}_delayed_ms")),
+            )
+        };
+        Some(format!("{size} B: HostKV {}; DiskKV {}", side("host_kv"), side("disk_kv")))
+    };
+    let all: Vec<String> = plan.value_bytes.iter().filter_map(text).collect();
+    format!("Flushes and compactions of lsm in the first cell of each size: {}.", all.join(". "))
 }
 
 /// The rates of a store's first cell with values of a size.
@@ -280,9 +320,12 @@ fn rates_of(series: &[Point], store: &str, size: usize) -> String {
     let point = find(series, &[("store", json!(store)), ("value_bytes", json!(size))]);
     let get = |name: &str| point.and_then(|p| p.get(name)).unwrap_or(f64::NAN);
     format!(
-        "{store} at {size} B: HostKV {:.2} M/s, DiskKV {:.2} M/s in the first cell, {:.0} B over the link each.",
+        "{store} at {size} B: HostKV {:.2} M/s, its threads busy for {:.0} %; DiskKV {:.2} M/s in the first cell, I/O threads {:.0} %, \
+         {:.0} B over the link each.",
         get("host_kv_per_s") / 1e6,
+        get("host_kv_cpu_percent"),
         get("disk_kv_per_s") / 1e6,
+        get("disk_kv_io_percent"),
         get("disk_kv_link_bytes_per_operation"),
     )
 }

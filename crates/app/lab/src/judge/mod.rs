@@ -110,6 +110,7 @@ impl<'a> Book<'a> {
             evidence: claim.evidence,
             origin: claim.origin,
             after_fit: None,
+            variants: Vec::new(),
             note: [why, note].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(" "),
         };
         assert!(self.checks[place].replace(check).is_none(), "{id} was judged twice");

@@ -77,6 +77,11 @@ fn claim(check: &Check) -> Markup {
             strong { "After a fit" } " (" (fit.role.name()) ", no verdict): "
             span class={ "badge " (fit.verdict.name()) } { (words(fit.verdict)) } " with " (fit.with)
         } }
+        @for other in &check.variants { div.note {
+            p { strong { "In " (other.name) } " (no verdict): "
+                span class={ "badge " (other.verdict.name()) } { (words(other.verdict)) } " " (other.note) }
+            (values(&other.measured))
+        } }
     } }
 }
 
@@ -115,6 +120,13 @@ fn set_up(plan: &Plan) -> Markup {
             "Numbers of the profile are changed by " code { "--set profile.KEY=VALUE" } ", swept by " code { "--sweep" }
             @if !plan.takes.is_empty() { "; settings are taken of " (plan.takes.join(", ")) }
             ". Parameters stand in the committed plan."
+        }
+        @if !plan.variants.is_empty() {
+            h3 { "Variants, of which the first is judged" }
+            ul { @for variant in &plan.variants { li {
+                (variant.name) ": " (variant.what) " "
+                @for change in variant.changes() { span.note { code { (change) } " " } }
+            } } }
         }
         @if !plan.planted.is_empty() {
             h3 { "What turns a check red, or moves it" }

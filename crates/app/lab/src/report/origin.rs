@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Who makes a claim, and what it comes to after a fit.
+//! Who makes a claim, and what it comes to after a fit and under other conditions.
 
 use super::Verdict;
 use serde::{Deserialize, Serialize};
@@ -61,4 +61,18 @@ impl FitRole {
             Self::Prediction => "prediction",
         }
     }
+}
+
+/// What a check says in a variant of its plan that is not judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InVariant {
+    /// The variant.
+    pub name: String,
+    /// Whether the claim holds there.
+    pub verdict: Verdict,
+    /// What was measured there.
+    pub measured: Value,
+    /// What else is to be known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
 }

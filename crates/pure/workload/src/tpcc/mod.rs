@@ -16,6 +16,8 @@ mod transactions;
 pub use rows::{Row, Table};
 pub use transactions::{Kind, Step, Transaction, Transactions};
 
+use transactions::TERMINALS_MAX;
+
 /// What an order line writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lines {
@@ -78,9 +80,18 @@ impl Tpcc {
         (0..self.items).map(Row::item).chain((0..self.warehouses).flat_map(of_warehouse))
     }
 
-    /// Transactions without end.
+    /// Transactions without end, each of a warehouse that it draws.
     pub fn transactions(&self) -> Transactions {
         Transactions::new(self)
+    }
+
+    /// Transactions without end, of so many terminals in turn. A terminal keeps its home warehouse; the first terminals have the first
+    /// warehouses.
+    pub fn terminals(&self, count: u32) -> impl Iterator<Item = Transaction> + use<> {
+        let count = count.clamp(1, TERMINALS_MAX);
+        let mut all: Vec<Transactions> =
+            (0..count).map(|terminal| Transactions::of_terminal(self, terminal)).collect();
+        (0..all.len()).cycle().filter_map(move |terminal| all[terminal].next())
     }
 }
 

@@ -79,3 +79,38 @@ fn the_same_seed_gives_the_same_transactions() {
     assert_eq!(first(1), first(1));
     assert_ne!(first(1), first(2));
 }
+
+/// Warehouse of a row: bits 44 to 59 of its key.
+fn warehouse(row: &Row) -> u32 {
+    (row.key >> 44 & 0xFFFF) as u32
+}
+
+/// Each terminal orders in its own warehouse, and what is inserted has numbers of its own, also where two terminals share a home.
+#[test]
+fn terminals_keep_their_home_warehouse() {
+    let tpcc = small(Lines::OrderLine);
+    let mut inserted = BTreeSet::new();
+    let mut remote = 0;
+    for (n, transaction) in tpcc.terminals(5).take(5000).enumerate() {
+        let home = (n % 5) as u32 % 3;
+        for step in &transaction.steps {
+            match step {
+                Step::Write(row) if matches!(row.table, Table::OrderLine | Table::History) => {
+                    assert_eq!(warehouse(row), home);
+                    assert!(inserted.insert(*row), "{row:?} twice");
+                }
+                Step::Read(row) if row.table == Table::Stock => remote += u32::from(warehouse(row) != home),
+                _ => {}
+            }
+        }
+    }
+    assert!(inserted.len() > 20_000 && (100..400).contains(&remote), "{remote} of {}", inserted.len());
+    let drawn: BTreeSet<u32> = tpcc
+        .transactions()
+        .take(50)
+        .map(|t| match &t.steps[0] {
+            Step::Read(row) | Step::Write(row) => warehouse(row),
+        })
+        .collect();
+    assert_eq!(drawn.len(), 3, "without terminals every transaction draws one");
+}

@@ -38,6 +38,8 @@ pub struct Transaction {
 pub struct Transactions {
     tpcc: Tpcc,
     rng: Rng,
+    /// The warehouse of all its transactions; `None`: each draws one.
+    home: Option<u32>,
     /// Constants of NURand, drawn once (clause 2.1.6.1).
     c_item: u64,
     c_customer: u64,
@@ -50,13 +52,33 @@ pub struct Transactions {
 /// Shares of the two transactions in a hundred of all.
 const NEW_ORDERS: u64 = 45;
 const PAYMENTS: u64 = 43;
+/// Numbers of orders that a terminal has for each district.
+const TERMINAL_ORDERS: u32 = 1 << 20;
+/// Terminals at most: their numbers of orders have 32 bits.
+pub(super) const TERMINALS_MAX: u32 = u32::MAX / TERMINAL_ORDERS;
 
 impl Transactions {
     pub(super) fn new(tpcc: &Tpcc) -> Self {
         let mut rng = Seed(tpcc.seed).child("tpcc").rng();
         let (c_item, c_customer, c_name) = (rng.below(8192), rng.below(1024), rng.below(256));
         let districts = (tpcc.warehouses * DISTRICTS) as usize;
-        Self { tpcc: *tpcc, rng, c_item, c_customer, c_name, next_order: vec![0; districts], payments: 0 }
+        let next_order = vec![0; districts];
+        Self { tpcc: *tpcc, rng, home: None, c_item, c_customer, c_name, next_order, payments: 0 }
+    }
+
+    /// Those of one terminal, which keeps its home warehouse (clause 2.4.1.1). The constants are those of the whole database; orders and
+    /// payments have numbers that no other terminal gives.
+    pub(super) fn of_terminal(tpcc: &Tpcc, terminal: u32) -> Self {
+        let mut own = Self::new(tpcc);
+        own.rng = Seed(tpcc.seed).child("tpcc terminal").index(terminal.into()).rng();
+        own.home = Some(terminal % tpcc.warehouses);
+        own.next_order.fill(terminal * TERMINAL_ORDERS);
+        own.payments = u64::from(terminal * TERMINAL_ORDERS);
+        own
+    }
+
+    fn warehouse(&mut self) -> u32 {
+        self.home.unwrap_or_else(|| self.below(self.tpcc.warehouses))
     }
 
     fn below(&mut self, bound: u32) -> u32 {
@@ -75,7 +97,7 @@ impl Transactions {
     }
 
     fn new_order(&mut self) -> Vec<Step> {
-        let (w, d) = (self.below(self.tpcc.warehouses), self.below(DISTRICTS));
+        let (w, d) = (self.warehouse(), self.below(DISTRICTS));
         let customer = self.customer();
         let order = self.number_order(w, d);
         let mut steps = vec![
@@ -115,7 +137,7 @@ impl Transactions {
     }
 
     fn payment(&mut self) -> Vec<Step> {
-        let (w, d) = (self.below(self.tpcc.warehouses), self.below(DISTRICTS));
+        let (w, d) = (self.warehouse(), self.below(DISTRICTS));
         // 15 in a hundred are by a customer of another warehouse (clause 2.5.1.2).
         let is_remote = self.tpcc.warehouses > 1 && self.below(100) < 15;
         let (cw, cd) = if is_remote { (self.other_than(w), self.below(DISTRICTS)) } else { (w, d) };

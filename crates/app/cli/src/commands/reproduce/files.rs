@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::super::target::Target;
 use super::about::about;
-use super::text::{after_fit, cell, summary};
+use super::text::{after_fit, cell, in_variant, summary};
 use crate::args::reproduce::Options;
 use crate::error::{CliError, one_line};
 use crate::output::{self, VERSION};
@@ -124,6 +124,11 @@ fn verdicts(done: &[Experiment]) -> String {
                 one_line(&edit.cause)
             );
         }
+        for variant in plan_of(id).map(|plan| plan.variants).unwrap_or_default() {
+            let changes: Vec<String> = variant.changes().iter().map(|change| format!("`{change}`")).collect();
+            let changes = if changes.is_empty() { "nothing changed".to_owned() } else { changes.join(" ") };
+            let _ = writeln!(text, "- Variant {}, by {changes}: {}.", variant.name, one_line(&variant.what));
+        }
         for planted in plan_of(id).map(|plan| plan.planted).unwrap_or_default() {
             let changes: Vec<String> = planted.changes().iter().map(|change| format!("`{change}`")).collect();
             let (changes, does) = (changes.join(" "), one_line(&planted.does()));
@@ -147,6 +152,9 @@ fn row(check: &Check) -> String {
     let (claim, mut note) = (plain(claim), plain(note));
     if let Some(fit) = &check.after_fit {
         note = format!("After a fit: {}. {note}", plain(&after_fit(fit)));
+    }
+    for other in &check.variants {
+        note += &format!(" In {}: {}", other.name, plain(&in_variant(other)));
     }
     let own = if check.origin == Origin::Own { ", own" } else { "" };
     format!(

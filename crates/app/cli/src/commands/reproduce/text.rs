@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Experiments as text for a terminal.
 
-use saker_lab::report::{AfterFit, FitRole};
+use saker_lab::report::{AfterFit, FitRole, InVariant};
 use saker_lab::{Check, Experiment, Origin, Verdict};
 use serde_json::Value;
 
@@ -53,6 +53,12 @@ pub fn after_fit(fit: &AfterFit) -> String {
     )
 }
 
+/// What a check comes to in a variant, behind the variant's name.
+pub fn in_variant(other: &InVariant) -> String {
+    let text = format!("{}: {}. {}", other.verdict.name(), cell(&other.measured), one_line(&other.note));
+    text.trim_end().to_owned()
+}
+
 /// An experiment: its parameters, and a block for each check.
 pub fn experiment(experiment: &Experiment) -> String {
     let Experiment { id, seed, scale, profile, checks, .. } = experiment;
@@ -71,6 +77,9 @@ fn block(check: &Check) -> String {
     }
     if !note.is_empty() {
         text += &line("note", note);
+    }
+    for other in &check.variants {
+        text += &line(&other.name, &in_variant(other));
     }
     text
 }

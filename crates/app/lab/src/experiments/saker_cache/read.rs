@@ -4,11 +4,11 @@
 use super::{cache, on_disk, on_host, time, with_cores};
 use crate::context::{Context, Outcome};
 use crate::error::LabError;
+use crate::experiments::saker_tree::{TreeSizes, counter, dispatcher_percent, host_percent, io_percent};
 use crate::judge::Part;
 use crate::report::{Check, Point};
 use crate::rig;
 use saker_assembly::Build;
-use saker_device::EngineKind;
 use saker_sim::Seed;
 use saker_workload::{Distribution, KeyForm, KeySpace};
 use saker_world::{Job, Op, RunResult};
@@ -27,6 +27,8 @@ struct Parameters {
     threads: usize,
     io_cores: usize,
     depth: u16,
+    /// The LSM store's sizes at full scale.
+    lsm: TreeSizes,
 }
 
 pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
@@ -53,7 +55,7 @@ fn points(
     let jobs = jobs(cx, plan, value_bytes)?;
     let cache = cache(cx, cache_mib, plan.cache_value_bytes_max);
     let profile = with_cores(cx.profile()?, plan.io_cores)?;
-    let build = |build: Build| cx.asked(Build { cache, ..build.with_engine(EngineKind::LSM) });
+    let build = |build: Build| cx.asked(Build { cache, ..plan.lsm.in_build(build, cx.scale) });
     let host = on_host(build(Build::block(&profile, 1 << 30, cx.seed)?)?, &jobs)?;
     let disk = on_disk(build(Build::kv(&profile, 1 << 30, cx.seed)?)?, &jobs)?;
     // The filling, then for each skew reads that warm the cache, and reads that count.
@@ -73,6 +75,14 @@ fn point(mut point: Point, host: &RunResult, disk: &RunResult) -> Point {
     point.add("disk_kv_hit_ratio", disk.cache.hit_ratio());
     point.add("host_kv_latency_us_mean", host.latency.mean() / 1e3);
     point.add("disk_kv_latency_us_mean", disk.latency.mean() / 1e3);
+    for (side, run) in [("host_kv", host), ("disk_kv", disk)] {
+        point.add(&format!("{side}_flushes"), counter(run, "flushes") as f64);
+        point.add(&format!("{side}_compactions"), counter(run, "compactions") as f64);
+        point.add(&format!("{side}_nand_pages"), run.reads.nand_pages as f64 / run.operations.max(1) as f64);
+        point.add(&format!("{side}_threads_percent"), host_percent(run));
+    }
+    point.add("disk_kv_dispatcher_percent", dispatcher_percent(disk));
+    point.add("disk_kv_io_percent", io_percent(disk));
     point
 }
 
@@ -113,7 +123,7 @@ fn judge(cx: &Context<'_>, plan: &Parameters, series: &[Point], made_of: &str) -
     let (without, with): (Vec<usize>, Vec<usize>) = plan.cache_mib.iter().partition(|mib| **mib == 0);
     let mut book = cx.book();
     book.order("AC-saker-read-cache-1", &parts(&without, 0.14, 0.28), made_of);
-    book.order("AC-saker-read-cache-2", &parts(&with, -0.07, 0.07), "");
+    book.order("AC-saker-read-cache-2", &parts(&with, -0.07, 0.07), busy(plan, series));
     let mean = |size: &usize| {
         plan.skews.iter().map(|skew| at(size, &0, skew, "gap")).sum::<f64>() / plan.skews.len() as f64
     };
@@ -127,6 +137,33 @@ fn judge(cx: &Context<'_>, plan: &Parameters, series: &[Point], made_of: &str) -
     };
     book.order("AC-saker-read-cache-3", &[below(16), below(1024)], "");
     book.finish()
+}
+
+/// How busy both sides were with the largest cache, and what the trees had done by then.
+fn busy(plan: &Parameters, series: &[Point]) -> String {
+    let most = json!(plan.cache_mib.iter().max());
+    let skew = json!(plan.skews.get(plan.skews.len() / 2));
+    let text = |size: &usize| {
+        let place = [("value_bytes", &json!(size)), ("cache_mib", &most), ("skew", &skew)];
+        let point = series.iter().find(|p| p.is_at(&place))?;
+        let get = |name: &str| point.get(name).unwrap_or(f64::NAN);
+        Some(format!(
+            "{size} B: {:.1} and {:.1} % hits, threads busy for {:.0} and {:.0} %, dispatcher {:.0} %, I/O threads {:.0} %, {:.0} and {:.0} \
+             flushes, {:.0} and {:.0} compactions",
+            100.0 * get("host_kv_hit_ratio"),
+            100.0 * get("disk_kv_hit_ratio"),
+            get("host_kv_threads_percent"),
+            get("disk_kv_threads_percent"),
+            get("disk_kv_dispatcher_percent"),
+            get("disk_kv_io_percent"),
+            get("host_kv_flushes"),
+            get("disk_kv_flushes"),
+            get("host_kv_compactions"),
+            get("disk_kv_compactions"),
+        ))
+    };
+    let all: Vec<String> = plan.value_bytes.iter().filter_map(text).collect();
+    format!("HostKV and DiskKV with the largest cache, s = {skew}: {}.", all.join("; "))
 }
 
 /// What a read without a cache is made of, with the shortest and the longest values and the middle exponent.
@@ -151,7 +188,7 @@ fn traced(cx: &Context<'_>, plan: &Parameters, value_bytes: usize) -> Result<[Ru
     let mut jobs = jobs(cx, plan, value_bytes)?;
     jobs.truncate(3);
     let profile = with_cores(cx.profile()?, plan.io_cores)?;
-    let build = |build: Build| cx.asked(Build { traces: true, ..build.with_engine(EngineKind::LSM) });
+    let build = |build: Build| cx.asked(Build { traces: true, ..plan.lsm.in_build(build, cx.scale) });
     let block = build(Build::block(&profile, 1 << 30, cx.seed)?)?;
     let mut host = on_host(block.clone(), &jobs)?;
     let mut small = on_host(Build { host_page_bytes: 4096, ..block }, &jobs)?;

@@ -5,11 +5,11 @@ use super::misses::{Lru, Meets, Misses};
 use super::{cache, on_disk, on_host, time, with_cores};
 use crate::context::{Context, Outcome};
 use crate::error::LabError;
+use crate::experiments::saker_tree::TreeSizes;
 use crate::judge::{Book, Part};
 use crate::report::{Check, Point};
 use crate::rig;
 use saker_assembly::Build;
-use saker_device::EngineKind;
 use saker_sim::Duration;
 use saker_workload::tpcc::{Lines, Row, Step, Tpcc, Transaction};
 use saker_world::{Job, Op, RunResult};
@@ -28,6 +28,20 @@ struct Parameters {
     /// I/O threads of the device that is not scaled with the application's threads.
     io_cores_fixed: usize,
     interval_us: u64,
+    /// How a transaction gets its warehouse.
+    warehouse_of: WarehouseOf,
+    /// The LSM store's sizes at full scale.
+    lsm: TreeSizes,
+}
+
+/// How a transaction gets its warehouse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WarehouseOf {
+    /// A thread is a terminal, which keeps its home warehouse (TPC-C, clause 2.4.1.1).
+    Terminal,
+    /// Each transaction draws one.
+    Transaction,
 }
 
 /// One system with so many application threads.
@@ -122,7 +136,7 @@ fn cells(cx: &Context<'_>, plan: &Parameters) -> Result<Vec<Cell>, LabError> {
                 cache: cache(cx, plan.cache_mib, plan.cache_value_bytes_max),
                 interval: Duration::from_nanos(plan.interval_us * 1000),
                 traces: *threads == TRACED_THREADS && system != DISK_FIXED,
-                ..build.with_engine(EngineKind::LSM)
+                ..plan.lsm.in_build(build, cx.scale)
             };
             let build = cx.asked(build)?;
             let mut results = if system == HOST { on_host(build, &jobs)? } else { on_disk(build, &jobs)? };
@@ -139,7 +153,7 @@ fn jobs(cx: &Context<'_>, plan: &Parameters, threads: usize) -> Vec<Job> {
     let tpcc = tpcc(cx, plan, Lines::OrderLine);
     let fill = tpcc.rows().map(put).collect();
     let count = cx.operations(200) as usize;
-    let mut transactions = tpcc.transactions();
+    let mut transactions = transactions(&tpcc, plan, threads);
     let warm = dealt(transactions.by_ref().take(count / 2), threads);
     let measured = dealt(transactions.take(count), threads);
     let job = |operations| rig::job(threads, plan.depth, operations);
@@ -148,6 +162,14 @@ fn jobs(cx: &Context<'_>, plan: &Parameters, threads: usize) -> Vec<Job> {
 
 fn tpcc(cx: &Context<'_>, plan: &Parameters, lines: Lines) -> Tpcc {
     Tpcc::scaled(plan.warehouses, cx.scale, lines, cx.seed)
+}
+
+/// The transactions of so many threads in turn.
+fn transactions(tpcc: &Tpcc, plan: &Parameters, threads: usize) -> Box<dyn Iterator<Item = Transaction>> {
+    match plan.warehouse_of {
+        WarehouseOf::Terminal => Box::new(tpcc.terminals(threads as u32)),
+        WarehouseOf::Transaction => Box::new(tpcc.transactions()),
+    }
 }
 
 fn put(row: Row) -> Op {
@@ -258,7 +280,8 @@ fn series(plan: &Parameters, cells: &[Cell]) -> Vec<Point> {
 /// Shares of the mix and of reads, both readings, counted over the run's own transactions.
 fn mix(cx: &Context<'_>, plan: &Parameters, book: &mut Book<'_>) {
     let share = |lines| {
-        let steps = tpcc(cx, plan, lines).transactions().take(20_000).flat_map(|t| t.steps);
+        let tpcc = tpcc(cx, plan, lines);
+        let steps = transactions(&tpcc, plan, TRACED_THREADS).take(20_000).flat_map(|t| t.steps);
         let (reads, all) =
             steps.fold((0u64, 0u64), |(r, n), step| (r + u64::from(matches!(step, Step::Read(_))), n + 1));
         100.0 * reads as f64 / all as f64
@@ -283,8 +306,9 @@ fn misses(cx: &Context<'_>, plan: &Parameters, cells: &[Cell]) -> String {
     let bytes = ((plan.cache_mib << 20) / cx.scale as usize) as u64;
     let count = cx.operations(200) as usize;
     let with = |lru: Lru| {
-        let transactions = tpcc(cx, plan, Lines::OrderLine).transactions().take(count / 2 + count);
-        Misses::of(lru, transactions, count / 2)
+        let tpcc = tpcc(cx, plan, Lines::OrderLine);
+        let all = transactions(&tpcc, plan, TRACED_THREADS).take(count / 2 + count);
+        Misses::of(lru, all, count / 2)
     };
     let hits = |lru: Lru| with(lru).share(Meets::Hit);
     let entry = saker_host::cache::ENTRY_BYTES as u64;
