@@ -23,13 +23,25 @@ pub struct Crew<P> {
     workers: Vec<Worker<P>>,
     /// The job that was taken last: the next one's turn follows.
     last: JobId,
+    /// They keep their pages while they work.
+    keeps_pages: bool,
 }
 
 impl<P> Crew<P> {
     /// Idle ones for so many cores.
     pub fn new(background_cores: u32) -> Self {
         let idle = |_| Worker { job: Job::UPKEEP, is_busy: false, awaits: false, pages: None };
-        Self { workers: (0..background_cores.max(1)).map(idle).collect(), last: Job::UPKEEP.id }
+        Self {
+            workers: (0..background_cores.max(1)).map(idle).collect(),
+            last: Job::UPKEEP.id,
+            keeps_pages: false,
+        }
+    }
+
+    /// How many there are.
+    #[expect(clippy::len_without_is_empty, reason = "there is always one")]
+    pub fn len(&self) -> usize {
+        self.workers.len()
     }
 
     /// Whether there is only one.
@@ -75,6 +87,16 @@ impl<P> Crew<P> {
         self.workers[worker].pages.as_ref()
     }
 
+    /// From now on workers keep their pages while they work: what comes in many pieces, as merges do, is looked at again.
+    pub fn keep_pages(&mut self) {
+        self.keeps_pages = true;
+    }
+
+    /// Whether they do.
+    pub fn keeps_pages(&self) -> bool {
+        self.keeps_pages
+    }
+
     /// Pages that a worker held.
     pub fn take_pages(&mut self, worker: usize) -> Option<P> {
         self.workers[worker].pages.take()
@@ -105,8 +127,9 @@ impl<P> Crew<P> {
         Some((n, worker.job))
     }
 
-    /// An idle worker, and which of the jobs that are due it is to begin. Each is one worker's. The flush goes first, for writes wait for
-    /// it; the others take turns by their names. The job that is all of them is nobody's while another one is somebody's.
+    /// An idle worker, and which of the jobs that are due it is to begin. Each is one worker's, of the idle ones that did it last if there
+    /// is such a one: it holds what was brought for it. The flush goes first, for writes wait for it; the others take turns by their names.
+    /// The job that is all of them is nobody's while another one is somebody's.
     pub fn next(&mut self, due: &[Job]) -> Option<(usize, Job)> {
         let idle = self.workers.iter().position(|worker| !worker.is_busy)?;
         if due.first().is_none_or(|job| job.is_upkeep()) {
@@ -121,7 +144,8 @@ impl<P> Crew<P> {
         let behind = || free().filter(|job| job.id > self.last).min_by_key(|job| job.id);
         let job = *flush.or_else(behind).or_else(|| free().min_by_key(|job| job.id))?;
         self.last = job.id;
-        Some((idle, job))
+        let own = self.workers.iter().position(|worker| !worker.is_busy && worker.job.id == job.id);
+        Some((own.unwrap_or(idle), job))
     }
 }
 
@@ -151,6 +175,14 @@ mod tests {
         assert_eq!(taken(&mut crew, &DUE), [(1, Job::REST)]);
         (0..2).for_each(|worker| _ = crew.rest(worker));
         assert_eq!(taken(&mut crew, &DUE), [(0, Job::FLUSH), (1, Job::compaction(0))]);
+    }
+
+    #[test]
+    fn a_job_goes_to_the_worker_that_did_it_last() {
+        let mut crew = Crew::<()>::new(3);
+        assert_eq!(taken(&mut crew, &DUE[..2]), [(0, Job::FLUSH), (1, Job::compaction(0))]);
+        (0..2).for_each(|worker| _ = crew.rest(worker));
+        assert_eq!(taken(&mut crew, &DUE[1..3]), [(0, Job::compaction(1)), (1, Job::compaction(0))]);
     }
 
     #[test]

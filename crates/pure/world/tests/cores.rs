@@ -12,6 +12,8 @@ use saker_world::{Job, Op, RunResult, StoreKind, run_virtual};
 
 const PAIRS: u64 = 30_000;
 const VALUE_BYTES: usize = 92;
+/// Of the profile's flash.
+const PAGE_BYTES: u64 = 16 << 10;
 
 /// Values are in the tree, whose tables are small, and the first level is merged as soon as there is a table: compactions bound a fill.
 const MERGING: [(&str, u64); 7] = [
@@ -45,6 +47,44 @@ fn value(n: u64) -> Vec<u8> {
 
 fn job(operations: Vec<Op>) -> Job {
     Job { threads: 2, depth: 16, operations, flush: false, transfer: TransferOptions::default() }
+}
+
+/// A fill of a device with usual prices and so many cores for its jobs, whose compactions read so many bytes ahead. `0` cores: jobs take turns
+/// with commands.
+fn fill_ahead(cores: u32, bytes: u64) -> RunResult {
+    let mut profile = Profile::builtin("saker-mid").expect("built in");
+    profile.firmware.background_cores.value = cores;
+    let mut build = Build::kv(&profile, 256 << 20, 7).expect("large enough").with_engine(EngineKind::LSM);
+    build.ask(&Settings::told(&MERGING));
+    build.ask(&Settings::told(&[("compaction_readahead_size", bytes), ("compaction_threads", 1)]));
+    let puts = (0..PAIRS).map(|n| Op::Put(key(n), value(n))).collect();
+    let mut runs = run_virtual(StoreKind::Sessions { batch: 4 }, &build, &[job(puts)]).expect("runs");
+    let puts = runs.remove(0);
+    assert_eq!(puts.errors, 0, "{bytes} bytes ahead");
+    puts
+}
+
+#[test]
+fn compactions_in_the_device_that_read_ahead_wait_less_and_read_no_page_twice() {
+    for cores in [0, 1, 3] {
+        let [plain, ahead] = [0, 64 << 10].map(|bytes| fill_ahead(cores, bytes));
+        let read = |run: &RunResult| {
+            let bytes =
+                run.counters.iter().find(|(name, _)| *name == "compact_read_bytes").map_or(0, |(_, n)| *n);
+            (run.reads.nand_pages, bytes / PAGE_BYTES)
+        };
+        println!(
+            "{cores}: {:?} {:?}, ahead {:?} {:?}",
+            plain.elapsed,
+            read(&plain),
+            ahead.elapsed,
+            read(&ahead)
+        );
+        assert!(10 * ahead.elapsed.as_nanos() < 8 * plain.elapsed.as_nanos(), "{cores} cores");
+        // Descriptions of tables count as read, which stay in memory; a compaction that has not ended does not.
+        let (nand, pages) = read(&ahead);
+        assert!(nand > 0 && nand <= pages + pages / 10, "{cores} cores: {nand} reads of {pages} pages");
+    }
 }
 
 /// A fill, then gets of every tenth pair.

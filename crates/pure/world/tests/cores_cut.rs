@@ -4,7 +4,7 @@
 use crate::contract::stores::side_by_side;
 use saker_assembly::{Build, port};
 use saker_device::{Attachment, Costs, Device, EngineKind, NamespaceConfig, timings};
-use saker_engine::JobKind;
+use saker_engine::{JobKind, Settings};
 use saker_flash::Flash;
 use saker_flash::nand::Shape;
 use saker_host::{ClientOptions, ConnectOptions, Connection, Driver, KvClient, Patience};
@@ -20,7 +20,10 @@ const CUT_EVERY: u64 = 10;
 const CUTS_MAX: u64 = 60;
 const PATIENCE: Patience = Patience { polls_max: 10_000_000 };
 
-fn build(min_blob_size: u64, capacitor: bool) -> Build {
+/// Where values are, and how many bytes compactions read ahead.
+type Asked = (u64, u64);
+
+fn build((min_blob_size, ahead): Asked, capacitor: bool) -> Build {
     let mut profile = Profile::builtin("tiny").expect("built in");
     profile.firmware.background_cores.value = 5;
     let geometry = Geometry { page_bytes: 1024, oob_bytes: 96, segment_pages: 32, segments: 96 };
@@ -29,6 +32,7 @@ fn build(min_blob_size: u64, capacitor: bool) -> Build {
     let mut build = Build::with(&profile, shape, vec![namespace], 1).with_engine(EngineKind::LSM);
     build.config.capacitor = capacitor;
     build.ask(&side_by_side(min_blob_size));
+    build.ask(&Settings::told(&[("compaction_readahead_size", ahead)]));
     build
 }
 
@@ -104,8 +108,8 @@ impl Cut {
 
 #[test]
 fn power_is_cut_while_a_flush_and_two_compactions_are_under_way() {
-    for min_blob_size in [0, 14] {
-        let build = build(min_blob_size, true);
+    for asked in [(0, 0), (14, 0), (14, 4096)] {
+        let build = build(asked, true);
         let host = build.attach(1, 8);
         let device = Clocked(build.timed(host.clone()));
         let mut client = opened(&host, Cut { device, build, answered: 0, met: [0; 4] });
@@ -115,7 +119,7 @@ fn power_is_cut_while_a_flush_and_two_compactions_are_under_way() {
             client.driver_mut().answered = n + 1;
         }
         let met = client.driver_mut().met;
-        println!("min_blob_size {min_blob_size}: events beside a flush, by compactions: {met:?}");
-        assert!(met[2] + met[3] > 8 * CUT_EVERY, "min_blob_size {min_blob_size}: {met:?}");
+        println!("{asked:?}: events beside a flush, by compactions: {met:?}");
+        assert!(met[2] + met[3] > 8 * CUT_EVERY, "{asked:?}: {met:?}");
     }
 }

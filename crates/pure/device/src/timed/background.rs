@@ -7,7 +7,7 @@ use super::{Event, Id, Stage, Timed};
 use crate::device::Device;
 use crate::execute::kv_status;
 use crate::immediate::QUANTA_WHILE_HELD;
-use saker_engine::{Background, Crew, Job, Progress};
+use saker_engine::{Background, Crew, Job, JobKind, Progress};
 use saker_segment_store::Step;
 use saker_sim::{Activity, Class, CpuMeter, Duration};
 
@@ -91,7 +91,8 @@ impl Device<Timed> {
             self.namespaces[n].let_pass(0);
             self.namespaces[n].background(job, &mut view, &mut meter)
         };
-        // Held until what is needed now is held, and as long as the work is blocked: nothing is read twice for it.
+        // Held until what is needed now is held, as long as the work is blocked, and in a store that merges tables as long as it works: a
+        // page has several blocks, of a stretch that was read ahead there are several pages, and each is a piece. So nothing is read twice.
         let held = self.tempo.crews[n].take_pages(worker);
         let is_blocked = job.is_upkeep() && matches!(step, Step::Blocked(_));
         let length = meter.take();
@@ -108,8 +109,15 @@ impl Device<Timed> {
             }
             Step::Done(Background::Idle | Background::Waiting) | Step::Blocked(_) => self.end_job(n, worker),
         }
+        if has_end
+            && !recovering
+            && matches!(self.namespaces[n].did(job), JobKind::Compaction | JobKind::Flush)
+        {
+            self.tempo.crews[n].keep_pages();
+        }
+        let goes_on = has_end && self.tempo.crews[n].keeps_pages();
         match held {
-            Some(pages) if is_blocked => self.tempo.crews[n].hold(worker, Some(pages)),
+            Some(pages) if is_blocked || goes_on => self.tempo.crews[n].hold(worker, Some(pages)),
             Some(pages) => self.flash.unpin(pages),
             None => {}
         }
@@ -135,8 +143,18 @@ impl Device<Timed> {
             || self.namespaces[n].has_debt(&self.flash.view(owner, Class::Background))
         {
             self.start_worker(n);
+        } else if self.tempo.crews[n].is_idle() {
+            self.let_go_of_pages(n);
         }
         self.start_on_cores();
+    }
+
+    /// Nothing is due: nobody needs what workers hold.
+    fn let_go_of_pages(&mut self, n: usize) {
+        let crew = &mut self.tempo.crews[n];
+        (0..crew.len())
+            .filter_map(|worker| crew.take_pages(worker))
+            .for_each(|pages| self.flash.unpin(pages));
     }
 
     pub(super) fn retry_blocked(&mut self, n: usize) {

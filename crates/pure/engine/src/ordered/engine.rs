@@ -75,7 +75,7 @@ impl<S: Structure> Engine for Store<S> {
         } else {
             self.enter(Entry { key: name, version: self.version, addr, stamp }, replaced);
         }
-        self.written(key.len() + value_bytes as usize);
+        self.written(key.len() + value_bytes as usize, m);
         w.work(Unit::Encode, 1);
         w.work(
             Unit::CopyByte,
@@ -138,7 +138,7 @@ impl<S: Structure> Engine for Store<S> {
         self.log.add_until_checkpoint(id, u64::from(bytes));
         let replaced = self.replaced_by(Some(old));
         self.enter(Entry { key: name, version: self.version, addr: RecordAddr::NONE, stamp }, replaced);
-        self.written(key.len());
+        self.written(key.len(), m);
         w.work(Unit::Encode, 1);
         w.work(Unit::CopyByte, u64::from(bytes));
         w.work(Unit::ChecksumByte, u64::from(bytes));

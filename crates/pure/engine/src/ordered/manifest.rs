@@ -102,11 +102,6 @@ impl<S: Structure> Store<S> {
         is_due && self.begin_manifest(m) == Background::Worked
     }
 
-    /// Whether [`Self::trim`] freezes the memtable, so that a write need not.
-    pub(crate) fn trims(&self) -> bool {
-        self.settings.has_inside() && !self.manifest.is_running()
-    }
-
     /// Whether there is work for a manifest.
     pub(crate) fn manifest_has_work<M: SegmentStore>(&self, m: &M) -> bool {
         self.manifest.is_running() || self.is_manifest_due(m)

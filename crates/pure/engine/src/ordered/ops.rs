@@ -47,18 +47,19 @@ impl<S: Structure> Store<S> {
         }
     }
 
-    /// All entries of a write are in.
-    pub(super) fn written(&mut self, user_bytes: usize) {
+    /// All entries of a write are in. A memtable that is full now is frozen by the write that filled it, as RocksDB's is by the next one.
+    pub(super) fn written<M: SegmentStore>(&mut self, user_bytes: usize, m: &mut M) {
         self.version += 1;
         self.upkeep.wrote();
         self.own.wrote();
         self.kv.user_bytes_written += user_bytes as u64;
-        if self.is_full() && !self.trims() {
-            if self.may_freeze() {
-                self.freeze();
-            } else {
-                self.own.switched(true, &self.config);
-            }
+        if !self.is_full() {
+            return;
+        }
+        if !self.may_freeze() {
+            self.own.switched(true, &self.config);
+        } else if !self.trim(m) {
+            self.freeze();
         }
     }
 

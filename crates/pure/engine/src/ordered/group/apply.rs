@@ -24,7 +24,7 @@ impl<S: Structure> Store<S> {
         looked: &Looked<S>,
         landed: Landed,
         answers: &mut A,
-        m: &M,
+        m: &mut M,
         w: &mut W,
     ) {
         let (mut found, mut replaced) = (looked.found.iter(), looked.replaced.iter().copied());
@@ -56,7 +56,7 @@ impl<S: Structure> Store<S> {
             self.groups.members += members;
             w.work(Unit::Encode, 1);
             w.work(Unit::ChecksumByte, 2 * user_bytes as u64);
-            self.written(user_bytes);
+            self.written(user_bytes, m);
         }
     }
 
