@@ -74,7 +74,7 @@ pub fn run_io(cx: &Context<'_>) -> Result<Outcome, LabError> {
         })
         .collect();
     let mut book = cx.book();
-    book.order("AC-saker-write-io-1", &parts, "");
+    book.order("AC-saker-write-io-1", &parts, lsm_delays(&plan, &series));
     let most = plan.io_cores.iter().copied().max().unwrap_or(1);
     let best = plan.value_bytes.iter().map(|size| at("lsm", *size, most)).fold(f64::MIN, f64::max);
     let parts = [Part::new(format!("best of {most} I/O threads over HostKV"), best, best >= 1.05)];
@@ -293,6 +293,26 @@ fn lsm_shares(plan: &Parameters, series: &[Point]) -> String {
     let [few, many] = cores;
     let all = all.join("; ");
     format!("lsm in M/s with {few} to {many} I/O threads, of HostKV's: {all}. {}", lsm_did(plan, series))
+}
+
+/// For how long the LSM store in the device held writes, by I/O threads.
+fn lsm_delays(plan: &Parameters, series: &[Point]) -> String {
+    let text = |size: &usize| {
+        let of = |io: &u32| {
+            let place = [("store", json!("lsm")), ("value_bytes", json!(size)), ("io_cores", json!(io))];
+            let get = |name: &str| find(series, &place).and_then(|p| p.get(name)).unwrap_or(f64::NAN);
+            let run = get("disk_kv_operations") / get("disk_kv_per_s") * 1e3;
+            format!("{:.1} and {:.1} of {run:.1}", get("disk_kv_stopped_ms"), get("disk_kv_delayed_ms"))
+        };
+        let all: Vec<String> = plan.io_cores.iter().map(of).collect();
+        format!("{size} B {}", all.join(", "))
+    };
+    let all: Vec<String> = plan.value_bytes.iter().map(text).collect();
+    format!(
+        "Milliseconds for which writes of lsm in the device were stopped and delayed, of the run's, with {:?} I/O threads: {}.",
+        plan.io_cores,
+        all.join("; ")
+    )
 }
 
 /// How often the LSM stores flushed and compacted by the end of the runs, and for how long they held writes.
