@@ -9,8 +9,8 @@ use saker_sim::Activity;
 use saker_world::RunResult;
 use serde::Deserialize;
 
-/// Below that a memtable would be a few records.
-const BYTES_MIN: u64 = 32 << 10;
+/// Bytes of a memtable at least: below that it would be a few records. All sizes keep their ratios.
+const MEMTABLE_MIN: u64 = 64 << 10;
 /// The word `unlimited` among those of `min_blob_size`.
 const ALL_INSIDE: u64 = 14;
 
@@ -30,7 +30,8 @@ pub struct TreeSizes {
 impl TreeSizes {
     /// What is asked of the tree on either side.
     pub fn settings(&self, scale: u32) -> Settings {
-        let of = |bytes: u64| (bytes / u64::from(scale.max(1))).max(BYTES_MIN);
+        let scale = u64::from(scale).min(self.write_buffer_size / MEMTABLE_MIN).max(1);
+        let of = |bytes: u64| bytes / scale;
         Settings::told(&[
             ("write_buffer_size", of(self.write_buffer_size)),
             ("target_file_size_base", of(self.target_file_size_base)),
@@ -105,7 +106,8 @@ mod tests {
         let at = |scale, name| sizes.settings(scale).get(name);
         assert_eq!(at(64, "write_buffer_size"), Some(1 << 20));
         assert_eq!(at(64, "max_bytes_for_level_base"), Some(4 << 20));
-        assert_eq!(at(u32::MAX, "write_buffer_size"), Some(BYTES_MIN));
+        assert_eq!(at(u32::MAX, "write_buffer_size"), Some(MEMTABLE_MIN));
+        assert_eq!(at(u32::MAX, "max_bytes_for_level_base"), Some(4 * MEMTABLE_MIN));
         assert_eq!(
             [at(1, "compaction_readahead_size"), at(64, "compaction_readahead_size")],
             [Some(2 << 20); 2]
