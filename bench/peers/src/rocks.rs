@@ -37,7 +37,7 @@ impl Peer for Rocks {
     fn batch(&mut self, keys: &[Key], value: &[u8]) -> Outcome {
         let mut batch = WriteBatch::default();
         keys.iter().for_each(|key| batch.put(key, value));
-        Ok(self.database.write(&batch)?)
+        Ok(self.database.write(batch)?)
     }
 
     fn get(&mut self, key: &Key, buffer: &mut [u8]) -> Outcome<bool> {
