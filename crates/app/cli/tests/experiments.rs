@@ -22,7 +22,9 @@ const SMALLEST: &str = "1000000";
 #[test]
 fn every_experiment_runs_and_repeats() {
     let first = saker(&["reproduce", "all", "--scale", SMALLEST, "--json"]);
-    assert!(first.stderr.is_empty(), "{}", String::from_utf8_lossy(&first.stderr));
+    // A slow machine takes more than a minute, and is told so; nothing else is said.
+    let told = String::from_utf8_lossy(&first.stderr);
+    assert!(told.lines().all(|line| line.contains(" min: ") && line.contains("experiments done")), "{told}");
     let found = document(&first);
     assert_eq!(found["schema"], "saker.reproduce.v1");
     let list = document(&saker(&["reproduce", "list", "--json"]));
@@ -30,8 +32,10 @@ fn every_experiment_runs_and_repeats() {
         all["experiments"].as_array().unwrap().iter().map(|e| e["id"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(ids(&found), ids(&list));
-    // Those of KVAccel take four fifths of the time of all, however short they are made: the soak repeats them too.
-    let repeats = |id: &&str| saker_testing::is_soak() || !id.starts_with("kvaccel-");
+    // Those of KVAccel, and SAKER's with a hundred cells each, take most of the time of all, however short they are made: the soak
+    // repeats them too.
+    let long = ["kvaccel-", "saker-write-"];
+    let repeats = |id: &&str| saker_testing::is_soak() || !long.iter().any(|family| id.starts_with(family));
     let again = ids(&found);
     let again: Vec<&str> = again.iter().map(String::as_str).filter(repeats).collect();
     assert!(again.len() > 30, "{again:?}");
