@@ -7,11 +7,13 @@ mod groups;
 mod leave;
 mod many;
 mod pairs;
+mod range;
 mod ranges;
 mod reads;
 mod settings;
 mod transactions;
 
+pub use range::Pairs;
 pub use ranges::Keys;
 pub use reads::ReadTransaction;
 pub use transactions::Transaction;

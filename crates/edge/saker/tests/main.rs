@@ -25,6 +25,7 @@ mod open;
 mod packing;
 mod panics;
 mod prefetched;
+mod ranges;
 mod reads;
 mod refused;
 mod salvage;

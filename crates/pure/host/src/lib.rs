@@ -44,7 +44,7 @@ pub use error::{HostError, KvError, MemoryError, ProtocolError};
 pub use kv_queue::{Done, KvQueue, QueueStats, RawData, SubmitError, Ticket};
 pub use long_keys::{
     EnvelopeError, KeyDigest, KvStoreClient, Moment, RangeFound, Require, ScanCursor, ScanOptions, ScanOrder,
-    StoreKeys, TransactionSet, Versioned, Xxh3Digest, bounds,
+    ScanPairs, StoreKeys, TransactionSet, Versioned, Xxh3Digest, bounds,
 };
 pub use saker_long_keys::is_marked as is_long_key_mark;
 pub use transfer::{Method, Pacing, TransferOptions, TransferPolicy};

@@ -26,6 +26,7 @@ mod memory;
 mod pairs;
 mod paths;
 mod power;
+mod ranges;
 mod rates;
 mod raw;
 mod reads;

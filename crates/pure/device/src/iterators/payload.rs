@@ -3,7 +3,12 @@
 
 use super::Range;
 use saker_engine::Pairs;
-use saker_nvme::group::{COUNT_BYTES, Op, entry_bytes, padded};
+use saker_nvme::group::{COUNT_BYTES, LENGTH_BYTES, Op, entry_bytes, padded};
+
+/// Keys of engines are no longer.
+const KEY_BYTES_MAX: usize = saker_nvme::Key::MAX_LEN;
+/// The longest key between two lengths.
+const HEAD_BYTES_MAX: usize = 2 * LENGTH_BYTES + padded(KEY_BYTES_MAX);
 
 /// Takes pairs as long as they lie in a range and fit.
 #[derive(Debug)]
@@ -22,7 +27,8 @@ pub(super) struct Payload<'a> {
     /// A payload of that length takes the first pair, if it did not fit.
     pub(super) needed: u32,
     /// The last key.
-    pub(super) last: Vec<u8>,
+    last: [u8; KEY_BYTES_MAX],
+    last_bytes: usize,
 }
 
 impl<'a> Payload<'a> {
@@ -37,8 +43,14 @@ impl<'a> Payload<'a> {
             value_left: 0,
             is_behind: false,
             needed: 0,
-            last: Vec::new(),
+            last: [0; KEY_BYTES_MAX],
+            last_bytes: 0,
         }
+    }
+
+    /// The last key; empty without any pair.
+    pub(super) fn last(&self) -> &[u8] {
+        &self.last[..self.last_bytes]
     }
 
     /// The payload; empty without any pair.
@@ -64,6 +76,7 @@ impl<'a> Payload<'a> {
 }
 
 impl Pairs for Payload<'_> {
+    #[inline]
     fn wants(&mut self, key: &[u8], value_bytes_max: u32) -> bool {
         self.is_behind = !self.lies_in_range(key);
         let (pairs, bytes) = self.wanted;
@@ -79,17 +92,22 @@ impl Pairs for Payload<'_> {
         true
     }
 
+    #[inline]
     fn pair(&mut self, key: &[u8], value_bytes: u32) {
         assert_eq!(self.value_left, 0, "a value is complete before the next pair");
-        self.push(&(key.len() as u32).to_le_bytes());
-        self.push(key);
-        self.pad();
-        self.push(&value_bytes.to_le_bytes());
+        // Lengths, key and zeros in one piece.
+        let mut head = [0; HEAD_BYTES_MAX];
+        let behind = LENGTH_BYTES + padded(key.len());
+        head[..LENGTH_BYTES].copy_from_slice(&(key.len() as u32).to_le_bytes());
+        head[LENGTH_BYTES..LENGTH_BYTES + key.len()].copy_from_slice(key);
+        head[behind..behind + LENGTH_BYTES].copy_from_slice(&value_bytes.to_le_bytes());
+        self.push(&head[..behind + LENGTH_BYTES]);
         self.value_left = value_bytes as usize;
-        self.last.clear();
-        self.last.extend_from_slice(key);
+        (self.last, self.last_bytes) = ([0; KEY_BYTES_MAX], key.len());
+        self.last[..key.len()].copy_from_slice(key);
     }
 
+    #[inline]
     fn value(&mut self, bytes: &[u8]) {
         self.push(bytes);
         self.value_left -= bytes.len();

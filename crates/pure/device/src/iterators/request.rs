@@ -122,7 +122,7 @@ impl IteratorRequest {
         };
         let ended = scanned == Scanned::All || payload.is_behind;
         let answer = NextAnswer::default().with_ended(ended).with_bytes_needed(payload.needed);
-        let last = std::mem::take(&mut payload.last);
+        let last = payload.last().to_vec();
         let bytes = payload.finish();
         w.work(Unit::CopyByte, if reach.dma_engine { 0 } else { bytes.len() as u64 });
         if !bytes.is_empty() && self.pieces.write(reach.space, 0, &bytes).is_err() {

@@ -28,6 +28,7 @@
 use super::key::{Entry, Key};
 use super::sum::Sum;
 use saker_segment_store::header::crc32c;
+use saker_sim::Meter;
 use std::ops::Range;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -186,6 +187,12 @@ impl<'a> Block<'a> {
         Entry::decode(self.content.get(n * self.stride()..(n + 1) * self.stride())?, self.width)
     }
 
+    /// What a comparison with an entry looks at first.
+    #[inline]
+    pub fn touch<W: Meter>(&self, n: usize, w: &mut W) {
+        self.content.get(n * self.stride()).into_iter().for_each(|byte| w.touch(byte));
+    }
+
     /// Whether an entry is before `key` at `version`. Most are told by their first eight bytes.
     #[inline]
     fn is_before(&self, n: usize, key: &Key, version: u64) -> bool {
@@ -208,6 +215,47 @@ impl<'a> Block<'a> {
             if self.is_before(middle, key, version) { low = middle + 1 } else { high = middle }
         }
         low
+    }
+}
+
+/// A search of [`Block::lower_bound`] that goes on step by step.
+#[derive(Clone, Copy, Debug)]
+pub struct Narrow {
+    low: usize,
+    high: usize,
+    version: u64,
+}
+
+impl Narrow {
+    /// At its begin.
+    pub fn new(block: &Block<'_>, version: u64) -> Self {
+        Self { low: 0, high: block.count, version }
+    }
+
+    /// The entry that the next step looks at.
+    #[inline]
+    pub fn middle(&self) -> usize {
+        self.low.midpoint(self.high)
+    }
+
+    /// What was looked for, once no step is left.
+    #[inline]
+    pub fn low(&self) -> usize {
+        self.low
+    }
+
+    /// Whether steps are left behind this one.
+    #[inline]
+    pub fn step(&mut self, block: &Block<'_>, key: &Key) -> bool {
+        if self.low < self.high {
+            let middle = self.middle();
+            if block.is_before(middle, key, self.version) {
+                self.low = middle + 1
+            } else {
+                self.high = middle
+            }
+        }
+        self.low < self.high
     }
 }
 

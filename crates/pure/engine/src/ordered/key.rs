@@ -177,10 +177,25 @@ impl Entry {
 
     #[inline]
     fn decode_key(bytes: &[u8], width: usize) -> Option<Key> {
+        let len = *bytes.get(width + 7)?;
+        if len == 0 || usize::from(len) > width {
+            return None;
+        }
+        // Entries are longer than the longest key: what is behind a shorter field is read and masked.
+        let Some(padded) = bytes.first_chunk::<KEY_BYTES_MAX>() else {
+            return Self::decode_short_key(bytes, width, len);
+        };
+        let behind = 8 * KEY_BYTES_MAX.checked_sub(width)? as u32;
+        let number = u128::from_be_bytes(*padded) & u128::MAX.checked_shl(behind)?;
+        Some(Key { words: [(number >> 64) as u64, number as u64], bytes: len })
+    }
+
+    /// The same where nothing is behind the entry's place.
+    #[cold]
+    fn decode_short_key(bytes: &[u8], width: usize, len: u8) -> Option<Key> {
         let mut padded = [0; KEY_BYTES_MAX];
         padded.get_mut(..width)?.copy_from_slice(bytes.get(..width)?);
-        let len = *bytes.get(width + 7)?;
-        (len > 0 && usize::from(len) <= width).then(|| Key::from_padded(&padded, len))
+        Some(Key::from_padded(&padded, len))
     }
 }
 

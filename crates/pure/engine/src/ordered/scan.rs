@@ -94,14 +94,15 @@ impl<S: Structure> Store<S> {
         m: &M,
         w: &mut W,
     ) -> Step<Result<(), KvError>> {
-        if let Err(e) = ready!(resident(&self.log, found, looked, m, w)) {
+        let mut records = Vec::with_capacity(found.len());
+        if let Err(e) = ready!(resident(&self.log, found, looked, &mut records, m, w)) {
             return Step::Done(Err(e));
         }
-        Step::Done(found.iter().try_for_each(|e| {
+        Step::Done(found.iter().zip(records).try_for_each(|(e, record)| {
             if e.is_inside() {
                 return self.show_inside(e, pairs, m, w);
             }
-            show((&self.log, self.settings.owner), e, pairs, m, w)
+            show((&self.log, self.settings.owner), (e, record), pairs, m, w)
         }))
     }
 
@@ -120,22 +121,29 @@ impl<S: Structure> Store<S> {
     }
 }
 
-/// Whether the records are; `Need` names them and what was looked at before.
-fn resident<M: SegmentStore, W: Meter>(
-    log: &Log,
+/// Whether the records are; `Need` names them and what was looked at before. `records`: those that lie in one piece.
+fn resident<'m, M: SegmentStore, W: Meter>(
+    log: &'m Log,
     found: &[Entry],
     mut looked: Reads,
-    m: &M,
+    records: &mut Vec<Option<&'m [u8]>>,
+    m: &'m M,
     w: &mut W,
 ) -> Step<Result<(), KvError>> {
     let mut is_absent = false;
-    for e in found.iter().filter(|e| !e.is_inside()) {
+    for e in found {
+        if e.is_inside() {
+            records.push(None);
+            continue;
+        }
         let range = Bytes::new(LogAddr(e.addr.position()), e.addr.bytes());
-        if w.touches()
-            && let Some(record) = range.whole(log, m)
-        {
+        let record = range.whole(log, m);
+        records.push(record);
+        if let Some(record) = record {
             // Their cache misses overlap.
-            record.chunks(CACHE_LINE).take(TOUCHED_LINES_MAX).for_each(|line| w.touch(&line[0]));
+            if w.touches() {
+                record.chunks(CACHE_LINE).take(TOUCHED_LINES_MAX).for_each(|line| w.touch(&line[0]));
+            }
             continue;
         }
         match range.resident(log, m) {
@@ -157,13 +165,12 @@ fn resident<M: SegmentStore, W: Meter>(
 
 fn show<M: SegmentStore, W: Meter, P: Pairs>(
     (log, owner): (&Log, u16),
-    e: &Entry,
+    (e, record): (&Entry, Option<&[u8]>),
     pairs: &mut P,
     m: &M,
     w: &mut W,
 ) -> Result<(), KvError> {
     let (key, records) = (&e.key.padded()[..e.key.len()], Records { log });
-    let record = Bytes::new(LogAddr(e.addr.position()), e.addr.bytes()).whole(log, m);
     let whole = record.filter(|_| !e.addr.is_member());
     let (start, bytes) = match whole {
         Some(record) => check_whole(record, key, e.addr, owner).ok_or(KvError::Corrupt)?,
@@ -172,8 +179,7 @@ fn show<M: SegmentStore, W: Meter, P: Pairs>(
     w.work(Unit::ChecksumByte, u64::from(e.addr.bytes()));
     w.work(Unit::CopyByte, u64::from(bytes));
     pairs.pair(key, bytes);
-    // Looked up once: most records lie in one page.
-    if let Some(value) = whole.and_then(|record| record.get(start as usize..(start + bytes) as usize)) {
+    if let Some(value) = record.and_then(|record| record.get(start as usize..(start + bytes) as usize)) {
         if !value.is_empty() {
             pairs.value(value);
         }

@@ -1,30 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The read cache of nodes: whole pages, the least recently used one leaves. Nodes enter when an operation has ended, never
 //! while one waits: so what one operation lost to others, others have used, and somebody always gets on.
+//!
+//! Slots are found by a hash of their page and hang in a ring by their last use, so that a use costs no search.
 
+use hashbrown::HashTable;
 use saker_log::ensure;
 use saker_segment_store::PageAddr;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 #[derive(Clone, Debug)]
 struct Slot {
-    used: u64,
+    page: PageAddr,
     bytes: Arc<[u8]>,
+    /// The slot that was used after it, and the one before it: the newest and the oldest are neighbours.
+    newer: u32,
+    older: u32,
 }
 
 /// Pages of nodes in memory.
 #[derive(Clone, Debug, Default)]
 pub struct Cache {
     pages_max: usize,
-    slots: BTreeMap<PageAddr, Slot>,
-    /// The pages by their last use.
-    order: BTreeMap<u64, PageAddr>,
-    now: u64,
+    slots: Vec<Slot>,
+    /// Slots by their pages. It is never gone through.
+    index: HashTable<u32>,
+    newest: u32,
     /// Nodes that were found here.
     pub hits: u64,
     /// Nodes that were not.
     pub misses: u64,
+}
+
+/// Multiplication spreads the numbers of pages over the upper bits, which the table looks at, and the fold over the lower ones.
+fn hash(page: PageAddr) -> u64 {
+    let product = u128::from(page.0.wrapping_add(1)) * 0x9E37_79B9_7F4A_7C15;
+    (product >> 64) as u64 ^ product as u64
 }
 
 impl Cache {
@@ -36,10 +47,8 @@ impl Cache {
     /// It has room for so many pages from now on: the least recently used ones leave.
     pub fn resize(&mut self, pages_max: usize) {
         self.pages_max = pages_max;
-        while self.slots.len() > pages_max
-            && let Some((_, oldest)) = self.order.pop_first()
-        {
-            self.slots.remove(&oldest);
+        while self.slots.len() > pages_max {
+            self.drop_oldest();
         }
     }
 
@@ -48,30 +57,71 @@ impl Cache {
         self.slots.len()
     }
 
+    /// Most pages in it.
+    pub fn pages_max(&self) -> usize {
+        self.pages_max
+    }
+
     /// Whether it takes any.
     pub fn is_used(&self) -> bool {
         self.pages_max > 0
     }
 
+    fn find(&self, page: PageAddr) -> Option<u32> {
+        self.index.find(hash(page), |n| self.slots[*n as usize].page == page).copied()
+    }
+
     /// A page. Its place may have other content by now: who asks knows the node's birth.
     #[inline]
     pub fn get(&self, page: PageAddr) -> Option<&[u8]> {
-        self.slots.get(&page).map(|slot| &*slot.bytes)
+        self.find(page).map(|n| &*self.slots[n as usize].bytes)
     }
 
-    /// Says what contradicts itself: each page is once in the order of use.
+    /// Says what contradicts itself: each page is once in the ring of uses, which goes both ways alike, and is found.
     pub fn check(&self) -> Result<(), String> {
-        let listed = self.slots.iter().all(|(page, slot)| self.order.get(&slot.used) == Some(page));
-        let sound = listed && self.order.len() == self.slots.len() && self.slots.len() <= self.pages_max;
-        ensure(sound, || format!("{} pages, of {} a use is known", self.slots.len(), self.order.len()))
+        let (mut at, mut linked) = (self.newest, 0);
+        while linked < self.slots.len() {
+            let slot = &self.slots[at as usize];
+            let is_sound = self.find(slot.page) == Some(at) && self.slots[slot.older as usize].newer == at;
+            ensure(is_sound, || format!("slot {at} is not found or not linked"))?;
+            (at, linked) = (slot.older, linked + 1);
+            ensure((at == self.newest) == (linked == self.slots.len()), || {
+                format!("the ring of uses has {linked} of {} slots", self.slots.len())
+            })?;
+        }
+        let sound = self.index.len() == self.slots.len() && self.slots.len() <= self.pages_max;
+        ensure(sound, || format!("{} pages, {} of them are found", self.slots.len(), self.index.len()))
     }
 
     /// A page was used.
     pub fn touch(&mut self, page: PageAddr) {
-        let Some(slot) = self.slots.get_mut(&page) else { return };
-        self.order.remove(&slot.used);
-        (self.now, slot.used) = (self.now + 1, self.now + 1);
-        self.order.insert(self.now, page);
+        if let Some(n) = self.find(page) {
+            self.use_slot(n);
+        }
+    }
+
+    /// Slot `n` is the newest from now on.
+    fn use_slot(&mut self, n: u32) {
+        if n != self.newest {
+            self.unlink(n);
+            self.link(n);
+        }
+    }
+
+    fn unlink(&mut self, n: u32) {
+        let Slot { newer, older, .. } = self.slots[n as usize];
+        self.slots[newer as usize].older = older;
+        self.slots[older as usize].newer = newer;
+    }
+
+    /// Puts slot `n` between the newest and the oldest.
+    fn link(&mut self, n: u32) {
+        let newest = self.newest;
+        let oldest = self.slots[newest as usize].newer;
+        (self.slots[n as usize].older, self.slots[n as usize].newer) = (newest, oldest);
+        self.slots[newest as usize].newer = n;
+        self.slots[oldest as usize].older = n;
+        self.newest = n;
     }
 
     /// A page enters, or its new content.
@@ -79,59 +129,72 @@ impl Cache {
         if self.pages_max == 0 {
             return;
         }
-        self.now += 1;
-        let slot = Slot { used: self.now, bytes: bytes.into() };
-        self.order.insert(self.now, page);
-        if let Some(old) = self.slots.insert(page, slot) {
-            self.order.remove(&old.used);
+        if let Some(n) = self.find(page) {
+            self.fill(n, bytes);
+            return self.use_slot(n);
         }
-        if self.slots.len() > self.pages_max
-            && let Some((_, oldest)) = self.order.pop_first()
-        {
-            self.slots.remove(&oldest);
+        if self.slots.len() < self.pages_max {
+            return self.add(page, bytes);
+        }
+        // The least recently used page leaves its memory to the new one.
+        let n = self.slots[self.newest as usize].newer;
+        self.forget(n);
+        self.slots[n as usize].page = page;
+        self.fill(n, bytes);
+        self.enter(n);
+        self.use_slot(n);
+    }
+
+    fn add(&mut self, page: PageAddr, bytes: &[u8]) {
+        let n = self.slots.len() as u32;
+        self.slots.push(Slot { page, bytes: bytes.into(), newer: n, older: n });
+        if n == 0 {
+            self.newest = 0;
+        } else {
+            self.link(n);
+        }
+        self.enter(n);
+    }
+
+    fn fill(&mut self, n: u32, bytes: &[u8]) {
+        let slot = &mut self.slots[n as usize];
+        match Arc::get_mut(&mut slot.bytes).filter(|room| room.len() == bytes.len()) {
+            Some(room) => room.copy_from_slice(bytes),
+            // A copy of the store has the same memory.
+            None => slot.bytes = bytes.into(),
+        }
+    }
+
+    fn enter(&mut self, n: u32) {
+        let Self { slots, index, .. } = self;
+        index.insert_unique(hash(slots[n as usize].page), n, |n| hash(slots[*n as usize].page));
+    }
+
+    fn forget(&mut self, n: u32) {
+        let Self { slots, index, .. } = self;
+        if let Ok(found) = index.find_entry(hash(slots[n as usize].page), |other| *other == n) {
+            found.remove();
+        }
+    }
+
+    /// The last slot takes the place of the one that goes.
+    fn drop_oldest(&mut self) {
+        let n = self.slots[self.newest as usize].newer;
+        self.forget(n);
+        self.unlink(n);
+        let last = self.slots.len() as u32 - 1;
+        if n != last {
+            self.forget(last);
+            let Slot { newer, older, .. } = self.slots[last as usize];
+            (self.slots[newer as usize].older, self.slots[older as usize].newer) = (n, n);
+            self.slots.swap_remove(n as usize);
+            self.enter(n);
+            self.newest = if self.newest == last { n } else { self.newest };
+        } else {
+            self.slots.pop();
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_least_recently_used_page_leaves() {
-        let mut cache = Cache::new(2);
-        cache.insert(PageAddr(1), &[1]);
-        cache.insert(PageAddr(2), &[2]);
-        cache.touch(PageAddr(1));
-        cache.insert(PageAddr(3), &[3]);
-        let has = |cache: &Cache| [1, 2, 3].map(|n| cache.get(PageAddr(n)).is_some());
-        assert_eq!(has(&cache), [true, false, true]);
-        cache.insert(PageAddr(1), &[9]);
-        cache.insert(PageAddr(2), &[2]);
-        assert_eq!(has(&cache), [true, true, false]);
-        assert_eq!((cache.get(PageAddr(1)), cache.len(), cache.order.len()), (Some(&[9][..]), 2, 2));
-    }
-
-    #[test]
-    fn pages_leave_when_the_room_shrinks_and_enter_when_it_grows() {
-        let mut cache = Cache::new(3);
-        (1..4).for_each(|n| cache.insert(PageAddr(n), &[n as u8]));
-        cache.touch(PageAddr(1));
-        cache.resize(1);
-        let has = |cache: &Cache| [1, 2, 3].map(|n| cache.get(PageAddr(n)).is_some());
-        assert_eq!((has(&cache), cache.check()), ([true, false, false], Ok(())));
-        cache.resize(2);
-        cache.insert(PageAddr(3), &[3]);
-        assert_eq!((has(&cache), cache.check()), ([true, false, true], Ok(())));
-        cache.resize(0);
-        assert_eq!((cache.len(), cache.is_used(), cache.check()), (0, false, Ok(())));
-    }
-
-    #[test]
-    fn without_room_nothing_enters() {
-        let mut cache = Cache::new(0);
-        cache.insert(PageAddr(1), &[1]);
-        cache.touch(PageAddr(1));
-        assert_eq!((cache.len(), cache.get(PageAddr(1)), cache.is_used()), (0, None, false));
-    }
-}
+mod tests;

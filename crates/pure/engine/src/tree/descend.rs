@@ -45,6 +45,7 @@ pub struct Trail {
 }
 
 impl Trail {
+    #[inline]
     fn note(pages: &mut Reads, page: PageAddr) {
         if !pages.contains(&page) {
             pages.push(page);
@@ -165,8 +166,7 @@ impl TreeStore {
         w: &mut W,
     ) -> Result<Option<Entry>, Stop> {
         w.work(Unit::Probe, 2);
-        let frozen = || self.own.imm.as_ref().and_then(|imm| imm.updates.get(key, view.version));
-        if let Some(e) = self.mem.get(key, view.version).or_else(frozen) {
+        if let Some(e) = self.find_buffered(key, key.hash(), view.version) {
             return Ok(Some(self.as_now(e, view)));
         }
         let Some(at) = self.locate(&view.tree, key, 0, trail, m, w)? else { return Ok(None) };
@@ -176,6 +176,13 @@ impl TreeStore {
         Ok(found.map(|e| self.as_now(e, view)))
     }
 
+    /// The same in the buffers.
+    #[inline]
+    pub(super) fn find_buffered(&self, key: &Key, hash: u64, version: u64) -> Option<Entry> {
+        let frozen = || self.own.imm.as_ref().and_then(|imm| imm.updates.get_hashed(key, hash, version));
+        self.mem.get_hashed(key, hash, version).or_else(frozen)
+    }
+
     /// An entry that a view has, with the place where its record is now.
     pub(super) fn as_now(&self, e: Entry, view: &View) -> Entry {
         if view.version == u64::MAX { e } else { self.own.pins.follow(e) }
@@ -183,14 +190,18 @@ impl TreeStore {
 
     /// An operation has ended: what it looked at stays in memory, as far as there is room.
     pub(super) fn remember<M: SegmentStore, W: Meter>(&mut self, trail: &Trail, m: &M, w: &mut W) {
-        self.own.cache.hits += trail.cached.len() as u64;
-        let missed = || trail.read.iter().filter(|page| !trail.cached.contains(page));
-        self.own.cache.misses += missed().count() as u64;
+        let mut cached = trail.cached.clone();
+        cached.sort_unstable();
+        let missed = || trail.read.iter().filter(|page| cached.binary_search(page).is_err());
+        let misses = missed().count();
+        self.own.cache.hits += cached.len() as u64;
+        self.own.cache.misses += misses as u64;
         if !self.own.cache.is_used() {
             return;
         }
         trail.cached.iter().for_each(|page| self.own.cache.touch(*page));
-        for page in missed() {
+        // Of more pages than it holds the first would leave at once.
+        for page in missed().skip(misses.saturating_sub(self.own.cache.pages_max())) {
             if let Page::Resident { data, .. } = page_of(&self.log, m, *page) {
                 w.work(Unit::CopyByte, data.len() as u64);
                 self.own.cache.insert(*page, data);

@@ -15,6 +15,7 @@ mod config;
 mod counters;
 mod descend;
 mod factory;
+mod find_all;
 mod manifest;
 mod merge;
 mod node;

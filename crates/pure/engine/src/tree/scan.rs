@@ -7,6 +7,7 @@ use super::node::Child;
 use crate::ordered::block::Block;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::{Entries, Position};
+use saker_engine_api::KvError;
 use saker_segment_store::SegmentStore;
 use saker_sim::{Meter, Unit};
 use std::iter::Peekable;
@@ -20,20 +21,58 @@ struct Leaves<'a> {
 }
 
 impl Leaves<'_> {
+    /// Whether all entries of the leaf were taken.
+    #[inline]
+    fn is_spent(&self) -> bool {
+        self.leaf.is_none_or(|(leaf, at)| at >= leaf.count())
+    }
+
+    #[inline]
     fn head(&self) -> Option<Entry> {
         self.leaf.and_then(|(leaf, at)| leaf.get(at))
     }
 }
 
-/// The next entry of some sources, of equal ones that of the youngest.
-fn next_of(buffers: &mut [Peekable<Entries<'_>>], leaves: &mut Leaves<'_>) -> Option<Entry> {
-    let heads = buffers.iter_mut().enumerate().filter_map(|(n, s)| s.peek().map(|e| (n, *e)));
-    let (n, e) = heads.chain(leaves.head().map(|e| (usize::MAX, e))).min_by(|(_, x), (_, y)| x.order(y))?;
-    match buffers.get_mut(n) {
-        Some(buffer) => drop(buffer.next()),
-        None => leaves.leaf.iter_mut().for_each(|(_, at)| *at += 1),
+/// The buffers of a scan, and the first entry of all of them: most pairs are in the tree, and are compared with that alone.
+struct Buffered<'a> {
+    sources: Vec<Peekable<Entries<'a>>>,
+    head: Option<(usize, Entry)>,
+}
+
+impl<'a> Buffered<'a> {
+    fn new(buffers: impl Iterator<Item = Entries<'a>>) -> Self {
+        let mut buffered = Self { sources: buffers.map(Iterator::peekable).collect(), head: None };
+        buffered.look();
+        buffered
     }
-    Some(e)
+
+    /// Of equal entries that of the youngest buffer comes first.
+    fn look(&mut self) {
+        let heads = self.sources.iter_mut().enumerate().filter_map(|(n, s)| s.peek().map(|e| (n, *e)));
+        self.head = heads.min_by(|(_, x), (_, y)| x.order(y));
+    }
+
+    fn take(&mut self, n: usize) {
+        if let Some(source) = self.sources.get_mut(n) {
+            source.next();
+        }
+        self.look();
+    }
+}
+
+/// The next entry of some sources, of equal ones that of the youngest.
+#[inline]
+fn next_of(buffers: &mut Buffered<'_>, leaves: &mut Leaves<'_>) -> Option<Entry> {
+    let head = leaves.head();
+    if let Some((n, buffered)) = buffers.head
+        && head.is_none_or(|e| buffered.order(&e).is_le())
+    {
+        buffers.take(n);
+        return Some(buffered);
+    }
+    let (_, at) = leaves.leaf.as_mut().filter(|_| head.is_some())?;
+    *at += 1;
+    head
 }
 
 impl TreeStore {
@@ -55,14 +94,15 @@ impl TreeStore {
         };
         let at = from.map_or(Position::Start, Position::At);
         let frozen = self.own.imm.iter().map(|imm| &*imm.updates);
-        let mut buffers: Vec<_> =
-            std::iter::once(&self.mem).chain(frozen).map(|b| b.range(at).peekable()).collect();
+        let mut buffers = Buffered::new(std::iter::once(&self.mem).chain(frozen).map(|b| b.range(at)));
         let mut leaves = self.leaf_of(view, from, trail, m, w)?;
         loop {
-            while leaves.head().is_none() && leaves.next.is_some() {
+            while leaves.is_spent() && leaves.next.is_some() {
                 leaves = self.leaf_of(view, leaves.next, trail, m, w)?;
             }
-            let Some(e) = next_of(&mut buffers, &mut leaves) else { return Ok(false) };
+            let Some(e) = next_of(&mut buffers, &mut leaves) else {
+                return if leaves.is_spent() { Ok(false) } else { Err(KvError::Corrupt.into()) };
+            };
             w.work(Unit::ListEntry, 1);
             if e.version > view.version || last == Some(e.key) {
                 continue;

@@ -9,8 +9,8 @@ use crate::ordered::background::Piece;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
 use crate::ordered::structure::{
-    Buffers, Chores, Collected, Configured, Content, Found, Manifests, Rebuild, Room, Search, Structure,
-    Tuned, Turn, Versions, Write,
+    Buffers, Chores, Collected, Configured, Content, Found, Manifests, Rebuild, Room, Search, Sought,
+    Structure, Tuned, Turn, Versions, Write,
 };
 use saker_engine_api::{JobKind, KvError, Settings, Snapshot};
 use saker_segment_store::{PageAddr, SegmentId, SegmentStore, Step, Tag, ready};
@@ -74,6 +74,15 @@ impl Search for CowTree {
         let mut trail = Trail::default();
         let found = store.find(key, &store.view(at), &mut trail, m, w);
         trail.told(found)
+    }
+
+    fn find_all<M: SegmentStore, W: Meter>(
+        store: &TreeStore,
+        keys: &[Key],
+        m: &M,
+        w: &mut W,
+    ) -> Step<Sought<Trail>> {
+        Step::Done(store.find_all(keys, m, w))
     }
 
     fn searched<M: SegmentStore, W: Meter>(store: &mut TreeStore, trail: &Trail, m: &M, w: &mut W) {
@@ -145,8 +154,8 @@ impl Versions for CowTree {
 }
 
 impl Buffers for CowTree {
-    fn memtable(_: &TreeConfig) -> Memtable {
-        Memtable::default()
+    fn memtable(config: &TreeConfig) -> Memtable {
+        Memtable::with_bytes(config.write_buffer_size)
     }
 
     fn frozen(&self) -> impl DoubleEndedIterator<Item = &Arc<Memtable>> {

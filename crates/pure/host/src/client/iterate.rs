@@ -3,62 +3,40 @@
 
 use std::sync::Arc;
 
-use saker_link::WINDOW_BYTES_MAX;
-use saker_nvme::group::{Form, Op, parse};
-use saker_nvme::vendor_specific::{IteratorRange, NextAnswer};
+use saker_link::{STAGING_BYTES, WINDOW_BYTES_MAX};
+use saker_nvme::vendor_specific::NextAnswer;
 use saker_nvme::{Key, Status};
 
-use super::{Ended, KvClient, submitted};
+use super::{Ended, KeyRange, KvClient, PairBatch, submitted};
 use crate::driver::Driver;
 use crate::error::{HostError, KvError, ProtocolError};
 
-/// Which keys: from `from` on, before `to`, beginning with `prefix`. Empty ones do not limit it.
-///
-/// ```
-/// use saker_host::KeyRange;
-/// let range = KeyRange { from: b"user:2", to: b"user:5", prefix: b"user:" };
-/// assert!(range.contains(b"user:2") && range.contains(b"user:49"));
-/// assert!(!range.contains(b"user:5"), "the range ends before `to`");
-/// assert!(KeyRange::default().contains(b"any key"));
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct KeyRange<'a> {
-    /// The least key.
-    pub from: &'a [u8],
-    /// The first key behind the range.
-    pub to: &'a [u8],
-    /// What every key begins with.
-    pub prefix: &'a [u8],
-}
-
-impl KeyRange<'_> {
-    /// Whether a key lies in the range.
-    #[must_use]
-    pub fn contains(&self, key: &[u8]) -> bool {
-        let in_prefix = self.prefix.is_empty() || key.starts_with(self.prefix);
-        in_prefix && key >= self.from && (self.to.is_empty() || key < self.to)
-    }
-
-    /// The range of device keys that holds at least all keys of 1 to 16 bytes of this one.
-    pub(crate) fn on_wire(&self) -> IteratorRange {
-        let cut = |key: &[u8]| key.len() > Key::MAX_LEN;
-        let start = |key: &[u8]| key.len().min(Key::MAX_LEN);
-        // A longer bound is cut: the first key behind it is then not known exactly, and is left out.
-        let to = if cut(self.to) { &[][..] } else { self.to };
-        let (from, prefix) = (&self.from[..start(self.from)], &self.prefix[..start(self.prefix)]);
-        IteratorRange::new(from, to, prefix).expect("bounds were cut to the length of a key")
-    }
-}
-
 /// Bytes of a batch: more than a page is worth its transfer, much more is not.
 pub(crate) const BATCH_BYTES: u32 = 64 << 10;
+
+/// How large a batch may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Pairs; 0: as many as its bytes take.
+    pub(crate) pairs_max: u32,
+    /// Bytes, unless one pair has more.
+    pub(crate) bytes: u32,
+}
+
+impl Limits {
+    /// As many pairs as a usual batch takes, but no more than these.
+    pub(crate) const fn of(pairs_max: u32) -> Self {
+        Self { pairs_max, bytes: BATCH_BYTES }
+    }
+}
 
 /// An open iterator of the client that opened it. It ends when it is [closed](KvClient::close_iterator); one that is dropped ends
 /// when its client is asked for iterators, pairs or a drain the next time.
 #[derive(Debug)]
 pub struct DeviceIterator {
     number: u32,
-    batch_bytes: u32,
+    /// What a pair needed that was longer than a batch.
+    pair_bytes: u32,
     /// The client's copy is the last one when this is dropped.
     held: Arc<()>,
 }
@@ -87,47 +65,6 @@ impl Opened {
     }
 }
 
-/// Pairs of one batch: keys and values as ranges of a buffer.
-#[derive(Debug, Default)]
-pub struct PairBatch {
-    bytes: Vec<u8>,
-    pairs: Vec<(std::ops::Range<u32>, std::ops::Range<u32>)>,
-    ended: bool,
-}
-
-impl PairBatch {
-    /// The pairs of a payload; `ended`: nothing is left behind them.
-    pub(crate) fn new(bytes: Vec<u8>, ended: bool) -> Result<Self, HostError> {
-        let mut pairs = Vec::new();
-        if !bytes.is_empty() {
-            parse(Form::All(Op::Store), &bytes, |e| pairs.push((e.key, e.value)))
-                .map_err(|_| ProtocolError::Group)?;
-        }
-        Ok(Self { bytes, pairs, ended })
-    }
-
-    /// The pairs in the order of the iterator.
-    pub fn pairs(&self) -> impl ExactSizeIterator<Item = (&[u8], &[u8])> + DoubleEndedIterator {
-        let part = |range: &std::ops::Range<u32>| &self.bytes[range.start as usize..range.end as usize];
-        self.pairs.iter().map(move |(key, value)| (part(key), part(value)))
-    }
-
-    /// Leaves out the pairs up to `key`, which have been seen. An empty one leaves all.
-    pub(super) fn drop_up_to(&mut self, key: &[u8]) {
-        let seen = self.pairs().take_while(|(at, _)| *at <= key).count();
-        self.pairs.drain(..seen);
-    }
-
-    /// Whether nothing is left behind them.
-    #[must_use]
-    pub fn is_last(&self) -> bool {
-        self.ended
-    }
-}
-
-/// What Next answers: its status, the numbers in its completion, the payload.
-type Answer = (Status, NextAnswer, Vec<u8>);
-
 impl<T: Driver> KvClient<T> {
     /// Opens an iterator over the device's own keys of a range, as of now, or as of the moment of `beside`. Queued writes are
     /// waited for. `None`: the device has none for this namespace.
@@ -154,7 +91,7 @@ impl<T: Driver> KvClient<T> {
         }
         check_iterator(status)?;
         let held = self.opened.opened(number);
-        Ok(Some(DeviceIterator { number, batch_bytes: BATCH_BYTES, held }))
+        Ok(Some(DeviceIterator { number, pair_bytes: 0, held }))
     }
 
     /// Ends iterators that were dropped: what they see need not be kept any more. One that cannot be ended has ended with its
@@ -177,32 +114,61 @@ impl<T: Driver> KvClient<T> {
         backwards: bool,
         seek: Option<Key>,
     ) -> Result<PairBatch, HostError> {
+        let mut batch = PairBatch::default();
+        self.next_into(&mut batch, iterator, Limits::of(pairs_max), backwards, seek)?;
+        Ok(batch)
+    }
+
+    /// The same into a batch whose memory is used again.
+    pub(super) fn next_into(
+        &mut self,
+        batch: &mut PairBatch,
+        iterator: &mut DeviceIterator,
+        limits: Limits,
+        backwards: bool,
+        seek: Option<Key>,
+    ) -> Result<(), HostError> {
         self.end_dropped();
+        // What one pair has needed the next may need as well.
+        let mut bytes = limits.bytes.max(iterator.pair_bytes);
         loop {
-            let limits = (iterator.batch_bytes, pairs_max);
-            let (status, answer, payload) = self.ask_next(iterator.number, limits, backwards, seek)?;
+            let limits = Limits { bytes, ..limits };
+            let (status, answer) = self.ask_next(batch, iterator.number, limits, backwards, seek)?;
             // The command is a sound one: a device whose iterators only rise refuses this field of it.
             if backwards && status.is(Status::INVALID_FIELD) {
                 return Err(HostError::NoOrder);
             }
             check_iterator(status)?;
-            if has_pairs(answer, &mut iterator.batch_bytes)? {
-                return PairBatch::new(payload, answer.ended());
+            if has_pairs(answer, &mut bytes)? {
+                return batch.parse(answer.ended());
             }
+            iterator.pair_bytes = bytes;
         }
     }
 
+    /// What Next answers: its status, and the numbers in its completion. The batch has the payload.
     fn ask_next(
         &mut self,
+        batch: &mut PairBatch,
         number: u32,
-        limits: (u32, u32),
+        limits: Limits,
         backwards: bool,
         seek: Option<Key>,
-    ) -> Result<Answer, HostError> {
+    ) -> Result<(Status, NextAnswer), HostError> {
         self.make_room()?;
-        let ticket = submitted(self.queue.iterator_next(number, limits, backwards, seek))?;
-        let (ended, payload) = self.wait_data(ticket)?;
-        Ok((ended.status, NextAnswer(ended.result_high), payload))
+        let asked = (limits.bytes, limits.pairs_max);
+        let ticket = if limits.bytes as usize <= STAGING_BYTES {
+            self.queue.iterator_next(number, asked, backwards, seek)
+        } else {
+            let buffer = batch.lend(limits.bytes);
+            let sent = self.queue.iterator_next_into(number, asked, backwards, seek, buffer);
+            sent.map_err(|returned| returned.error)
+        };
+        self.wait(submitted(ticket)?, |done| {
+            let answer = (done.status, NextAnswer(done.result_high));
+            batch.take(done);
+            answer
+        })
     }
 
     /// Ends an iterator; one that has timed out is ended already.

@@ -3,7 +3,7 @@
 
 use saker_nvme::Key;
 
-use super::{DeviceIterator, KeyRange, KvClient, PairBatch};
+use super::{DeviceIterator, KeyRange, KvClient, Limits, PairBatch};
 use crate::driver::Driver;
 use crate::error::{HostError, KvError};
 
@@ -95,16 +95,17 @@ impl<T: Driver> KvClient<T> {
         }
     }
 
-    /// The next pairs, at most `pairs_max` (0: as many as a batch holds).
+    /// The next pairs, in the batch.
     pub(crate) fn walk_on(
         &mut self,
         walk: &mut Walk,
         course: Course<'_>,
-        pairs_max: u32,
-    ) -> Result<PairBatch, HostError> {
+        limits: Limits,
+        batch: &mut PairBatch,
+    ) -> Result<(), HostError> {
         loop {
-            match self.try_walk(walk, course, pairs_max) {
-                Ok(batch) => return Ok(batch),
+            match self.try_walk(walk, course, limits, batch) {
+                Ok(()) => return Ok(()),
                 Err(error) => walk.lost(error)?,
             }
         }
@@ -114,24 +115,26 @@ impl<T: Driver> KvClient<T> {
         &mut self,
         walk: &mut Walk,
         course: Course<'_>,
-        pairs_max: u32,
-    ) -> Result<PairBatch, HostError> {
+        limits: Limits,
+        batch: &mut PairBatch,
+    ) -> Result<(), HostError> {
         if walk.iterator.is_none() {
             (walk.iterator, walk.is_fresh) = (self.open_behind(course, &walk.last)?, true);
         }
         let Some(iterator) = &mut walk.iterator else { return Err(KvError::Unreachable.into()) };
         let backwards = course.backwards;
         let last_key = Key::new(&[0xFF; Key::MAX_LEN]).ok().filter(|_| backwards && walk.is_fresh);
-        let mut batch = self.next_pairs(iterator, pairs_max, backwards, last_key)?;
+        self.next_into(batch, iterator, limits, backwards, last_key)?;
         walk.is_fresh = false;
         if !backwards {
             batch.drop_up_to(&walk.last);
         }
         if let Some((key, _)) = batch.pairs().next_back() {
-            walk.last = key.to_vec();
+            walk.last.clear();
+            walk.last.extend_from_slice(key);
             walk.losses = 0;
         }
-        Ok(batch)
+        Ok(())
     }
 
     /// Another iterator, from the last key on, or backwards before it.

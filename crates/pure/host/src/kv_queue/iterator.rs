@@ -5,7 +5,7 @@ use saker_nvme::Key;
 use saker_nvme::vendor_specific::{IteratorCommand, IteratorRange};
 use zerocopy::IntoBytes;
 
-use super::{DataPlace, KvQueue, Shape, SubmitError, Ticket};
+use super::{DataPlace, KvQueue, Returned, Shape, SubmitError, Ticket};
 
 impl KvQueue {
     /// Opens an iterator over a range, as of now or as of the moment of the iterator `beside`. DW0 of the completion is its
@@ -38,6 +38,23 @@ impl KvQueue {
     ) -> Result<Ticket, SubmitError> {
         let command = IteratorCommand::Next { iterator, buffer_bytes, pairs_max, backwards, seek };
         self.receive(command.encode(self.nsid), Shape::Value, buffer_bytes)
+    }
+
+    /// The same into an owned buffer of as many bytes as may come.
+    ///
+    /// # Errors
+    /// [`Returned`] gives the buffer back.
+    pub fn iterator_next_into(
+        &mut self,
+        iterator: u32,
+        (buffer_bytes, pairs_max): (u32, u32),
+        backwards: bool,
+        seek: Option<Key>,
+        buffer: Vec<u8>,
+    ) -> Result<Ticket, Returned> {
+        debug_assert_eq!(buffer.len(), buffer_bytes as usize, "what the device may write is lent");
+        let command = IteratorCommand::Next { iterator, buffer_bytes, pairs_max, backwards, seek };
+        self.lend_and_launch(command.encode(self.nsid), Shape::Value, buffer)
     }
 
     /// Ends an iterator.

@@ -73,4 +73,15 @@ impl Done<'_> {
             Bytes::Owned(buffer, range) => buffer.get(range).unwrap_or_default().to_vec(),
         }
     }
+
+    /// The whole of an owned buffer, and where in it the data is.
+    ///
+    /// # Errors
+    /// The command again, if its data is elsewhere.
+    pub fn into_buffer(self) -> Result<(Vec<u8>, Range<usize>), Self> {
+        match self.bytes {
+            Bytes::Owned(buffer, range) => Ok((std::mem::take(buffer), range)),
+            Bytes::Staged(_) => Err(self),
+        }
+    }
 }

@@ -27,7 +27,7 @@ pub use moment::Moment;
 pub use saker_long_keys::{
     EnvelopeError, KEY_BYTES_MAX, KeyDigest, MARK, Xxh3Digest, envelope, is_enveloped,
 };
-pub use scan::{ScanCursor, ScanOptions, ScanOrder};
+pub use scan::{ScanCursor, ScanOptions, ScanOrder, ScanPairs};
 pub use store::KvStoreClient;
 pub use transaction_scan::RangeFound;
 pub use transaction_set::{Require, TransactionSet, Versioned, bounds};

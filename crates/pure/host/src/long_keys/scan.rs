@@ -3,6 +3,7 @@
 
 mod cursor;
 mod listed;
+mod pairs;
 mod walked;
 
 use saker_long_keys::KeyDigest;
@@ -12,6 +13,7 @@ use crate::client::KeyRange;
 use crate::driver::Driver;
 use crate::error::HostError;
 pub use cursor::ScanCursor;
+pub use pairs::ScanPairs;
 
 /// Sees a pair: whether to go on.
 type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> bool;

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use super::store::KvStoreClient;
 use super::transaction_set::Versioned;
-use crate::client::{Course, KeyRange, NO_ORDER, refusal};
+use crate::client::{Course, KeyRange, Limits, NO_ORDER, PairBatch, refusal};
 use crate::driver::Driver;
 use crate::error::HostError;
 
@@ -108,9 +108,9 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
         let Some(mut walk) = self.native().open_walk(course, None)? else {
             return Err(HostError::NoTransactions(NO_ORDER));
         };
-        let mut seen = Ok(false);
+        let (mut seen, mut batch) = (Ok(false), PairBatch::default());
         while matches!(seen, Ok(false)) {
-            seen = self.native().walk_on(&mut walk, course, 0).and_then(|batch| {
+            seen = self.native().walk_on(&mut walk, course, Limits::of(0), &mut batch).and_then(|()| {
                 batch.pairs().try_for_each(|(key, value)| see(self, key, value))?;
                 Ok(batch.is_last())
             });

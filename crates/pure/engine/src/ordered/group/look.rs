@@ -6,7 +6,7 @@ use super::super::inside::Inside;
 use super::super::key::{Entry, Key};
 use super::super::living::Replaced;
 use super::super::space::replaceable_bytes;
-use super::super::structure::Structure;
+use super::super::structure::{Sought, Structure};
 use saker_engine_api::{GroupError, GroupOp, KvError};
 use saker_log::{Bytes, LogAddr, Look, lines};
 use saker_segment_store::{Reads, SegmentStore, Stall, Step, ready};
@@ -22,19 +22,34 @@ pub struct Looked<S: Structure> {
     pub replaced: Vec<Replaced>,
     /// What the searches looked at.
     pub trails: Vec<S::Trail>,
-    /// All pages that were looked at, those of values included.
+    /// Pages that searches want which went no further.
     reads: Reads,
+    is_absent: bool,
+}
+
+impl<S: Structure> From<Sought<S::Trail>> for Looked<S> {
+    fn from(sought: Sought<S::Trail>) -> Self {
+        let Sought { found, trails, needed, is_absent } = sought;
+        Self { found, replaced: Vec::new(), trails, reads: needed, is_absent }
+    }
 }
 
 impl<S: Structure> Default for Looked<S> {
     fn default() -> Self {
-        Self { found: Vec::new(), replaced: Vec::new(), trails: Vec::new(), reads: Reads::new() }
+        Self {
+            found: Vec::new(),
+            replaced: Vec::new(),
+            trails: Vec::new(),
+            reads: Reads::new(),
+            is_absent: false,
+        }
     }
 }
 
 impl<S: Structure> Looked<S> {
     /// The pages that the next call looks at.
     fn needed(&mut self) -> Reads {
+        self.reads.extend(self.trails.drain(..).flat_map(Into::<Reads>::into));
         self.reads.sort_unstable();
         self.reads.dedup();
         std::mem::take(&mut self.reads)
@@ -45,48 +60,60 @@ fn looks(p: &Planned<Key>) -> bool {
     p.member.op != GroupOp::Store
 }
 
+/// Where the record lies that a member retrieves, if its value is not beside its key.
+fn value_of(p: &Planned<Key>, found: &Result<Option<Entry>, KvError>) -> Option<Bytes> {
+    let Ok(Some(e)) = found else { return None };
+    let is_read = p.member.op == GroupOp::Retrieve && !e.is_inside();
+    is_read.then(|| Bytes::new(LogAddr(e.addr.position()), e.addr.bytes()))
+}
+
 impl<S: Structure> Store<S> {
-    /// Finds the pairs that the group reads or deletes. `Need` names the pages of all.
+    /// Finds the pairs that the group reads or deletes, all together. `Need` names the pages of all.
     pub(super) fn look_up<M: SegmentStore, W: Meter>(
         &self,
         plan: &Plan<Key>,
         m: &M,
         w: &mut W,
     ) -> Step<Looked<S>> {
-        let (mut looked, mut is_absent) = (Looked::default(), false);
-        for p in plan.members.iter().filter(|p| looks(p)) {
-            let Some(key) = p.place else {
-                looked.found.push(Ok(None));
-                continue;
+        let keys: Vec<Key> = plan.members.iter().filter(|p| looks(p)).filter_map(|p| p.place).collect();
+        let mut sought = ready!(S::find_all(self, &keys, m, w));
+        // A key that is too long has no place, and no pair.
+        if keys.len() < plan.others as usize {
+            let mut found = std::mem::take(&mut sought.found).into_iter();
+            let one = |p: &Planned<Key>| {
+                if p.place.is_some() { found.next().unwrap_or(Ok(None)) } else { Ok(None) }
             };
-            match self.find_for_group(&key, &mut looked, m, w) {
-                Step::Done(mut found) => {
-                    if p.member.op == GroupOp::Retrieve
-                        && let Ok(Some(e)) = found
-                        && !e.is_inside()
-                    {
-                        let range = Bytes::new(LogAddr(e.addr.position()), e.addr.bytes());
-                        looked.reads.extend(range.pages(&self.log));
-                        match range.look(&self.log, m) {
-                            // Their cache misses overlap.
-                            Look::Whole(record) if w.touches() => {
-                                lines(record).for_each(|byte| w.touch(byte))
-                            }
-                            Look::Whole(_) => {}
-                            Look::Absent(_) | Look::Elsewhere => match range.resident(&self.log, m) {
-                                Step::Done(Ok(())) => {}
-                                Step::Done(Err(failed)) => found = Err(failed.into()),
-                                Step::Need(_) | Step::Blocked(_) => is_absent = true,
-                            },
-                        }
-                    }
-                    looked.found.push(found);
-                }
-                Step::Need(_) => is_absent = true,
-                Step::Blocked(stall) => return Step::Blocked(stall),
+            sought.found = plan.members.iter().filter(|p| looks(p)).map(one).collect();
+        }
+        let mut looked = Looked::from(sought);
+        let mut is_absent = looked.is_absent;
+        for (p, found) in plan.members.iter().filter(|p| looks(p)).zip(&mut looked.found) {
+            *found = found.map(|e| e.filter(|e| !e.is_tombstone()));
+            let Some(range) = value_of(p, found) else { continue };
+            match range.look(&self.log, m) {
+                // Their cache misses overlap.
+                Look::Whole(record) if w.touches() => lines(record).for_each(|byte| w.touch(byte)),
+                Look::Whole(_) => {}
+                Look::Absent(_) | Look::Elsewhere => match range.resident(&self.log, m) {
+                    Step::Done(Ok(())) => {}
+                    Step::Done(Err(failed)) => *found = Err(failed.into()),
+                    Step::Need(_) | Step::Blocked(_) => is_absent = true,
+                },
             }
         }
-        if is_absent { Step::Need(looked.needed()) } else { Step::Done(looked) }
+        if is_absent { Step::Need(self.absent(plan, looked)) } else { Step::Done(looked) }
+    }
+
+    /// The pages of all that was looked at, values included.
+    #[cold]
+    fn absent(&self, plan: &Plan<Key>, mut looked: Looked<S>) -> Reads {
+        let found = plan.members.iter().filter(|p| looks(p)).zip(&looked.found);
+        let values: Reads = found
+            .filter_map(|(p, found)| value_of(p, found))
+            .flat_map(|range| range.pages(&self.log))
+            .collect();
+        looked.reads.extend(values);
+        looked.needed()
     }
 
     /// The pair of a key. What was looked at, or must be, is noted.
@@ -99,7 +126,6 @@ impl<S: Structure> Store<S> {
     ) -> Step<Result<Option<Entry>, KvError>> {
         match S::find(self, key, None, m, w) {
             Step::Done((found, trail)) => {
-                looked.reads.extend(trail.clone().into());
                 looked.trails.push(trail);
                 Step::Done(found.map(|e| e.filter(|e| !e.is_tombstone())))
             }
@@ -153,7 +179,7 @@ impl<S: Structure> Store<S> {
         if plan.pairs == 0 || all <= capacity && !self.tells(all, capacity) {
             return Step::Done(Ok(()));
         }
-        let replaced = ready!(self.replaced_bytes(stores(), looked, m, w));
+        let replaced = ready!(self.replaced_bytes(plan, looked, m, w));
         if all <= capacity {
             return Step::Done(Ok(()));
         }
@@ -170,14 +196,15 @@ impl<S: Structure> Store<S> {
     }
 
     /// Bytes of what is replaced; `None` if that cannot be read. What each member replaces is noted.
-    fn replaced_bytes<'p, M: SegmentStore, W: Meter>(
+    fn replaced_bytes<M: SegmentStore, W: Meter>(
         &self,
-        stores: impl Iterator<Item = &'p Planned<Key>>,
+        plan: &Plan<Key>,
         looked: &mut Looked<S>,
         m: &M,
         w: &mut W,
     ) -> Step<Option<u64>> {
         let (mut bytes, mut is_absent) = (Some(0), false);
+        let stores = plan.members.iter().filter(|p| p.role == Role::Pair);
         for (p, key) in stores.filter_map(|p| Some((p, p.place?))) {
             let inside = self.settings.is_inside(p.member.value.len() as u32);
             match self.find_for_group(&key, looked, m, w) {
@@ -191,6 +218,6 @@ impl<S: Structure> Store<S> {
                 Step::Blocked(stall) => return Step::Blocked(stall),
             }
         }
-        if is_absent { Step::Need(looked.needed()) } else { Step::Done(bytes) }
+        if is_absent { Step::Need(self.absent(plan, std::mem::take(looked))) } else { Step::Done(bytes) }
     }
 }

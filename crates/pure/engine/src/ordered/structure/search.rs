@@ -12,6 +12,19 @@ use std::ops::Bound;
 /// What a search found, and what it looked at.
 pub type Found<T, S> = Step<(Result<T, KvError>, <S as Search>::Trail)>;
 
+/// What searches for many keys found, and what they looked at.
+#[derive(Clone, Debug)]
+pub struct Sought<T> {
+    /// The newest entry of each key, tombstones included; of a search that went no further there is none.
+    pub found: Vec<Result<Option<Entry>, KvError>>,
+    /// What the searches looked at.
+    pub trails: Vec<T>,
+    /// Pages that searches want which went no further.
+    pub needed: Reads,
+    /// Whether there were any.
+    pub is_absent: bool,
+}
+
 /// Searches of memtables and structure together.
 pub trait Search: Configured {
     /// What a search looked at.
@@ -26,6 +39,32 @@ pub trait Search: Configured {
         m: &M,
         w: &mut W,
     ) -> Found<Option<Entry>, Self>;
+
+    /// The newest entries of many keys as they are now, in the order of the keys.
+    fn find_all<M: SegmentStore, W: Meter>(
+        store: &Store<Self>,
+        keys: &[Key],
+        m: &M,
+        w: &mut W,
+    ) -> Step<Sought<Self::Trail>> {
+        let found = Vec::with_capacity(keys.len());
+        let mut sought = Sought { found, trails: Vec::new(), needed: Reads::new(), is_absent: false };
+        for key in keys {
+            sought.found.push(match Self::find(store, key, None, m, w) {
+                Step::Done((found, trail)) => {
+                    sought.trails.push(trail);
+                    found
+                }
+                Step::Need(pages) => {
+                    sought.needed.extend(pages);
+                    sought.is_absent = true;
+                    Ok(None)
+                }
+                Step::Blocked(stall) => return Step::Blocked(stall),
+            });
+        }
+        Step::Done(sought)
+    }
 
     /// The bytes from `offset` on of a value that is beside the key of an entry which this call has found, as far as they lie in one
     /// piece; none behind its end.

@@ -5,7 +5,7 @@ use saker_long_keys::{KeyDigest, MARK};
 
 use super::listed::Listed;
 use super::{ScanOptions, ScanOrder, Visit};
-use crate::client::{Course, DeviceIterator, KeyRange, Walk};
+use crate::client::{Course, DeviceIterator, KeyRange, Limits, PairBatch, Walk};
 use crate::driver::Driver;
 use crate::error::HostError;
 use crate::long_keys::KvStoreClient;
@@ -21,6 +21,11 @@ pub struct ScanCursor {
     backwards: bool,
     pub(super) pairs_max: u32,
     pub(super) stage: Stage,
+    /// The pairs that came last, and the envelopes: their memory is used again.
+    pub(super) batch: PairBatch,
+    pub(super) envelopes: PairBatch,
+    /// All pairs of the batch are the caller's.
+    pub(super) is_chosen: bool,
     /// The iterator of a stage that has ended was lost on the way.
     has_resumed: bool,
     is_listed: bool,
@@ -54,7 +59,21 @@ impl ScanCursor {
         let ScanOptions { range, keys_only, backwards, pairs_max } = *options;
         let [from, to, prefix] = [range.from, range.to, range.prefix].map(<[u8]>::to_vec);
         let is_listed = matches!(stage, Stage::Listed(_));
-        Self { from, to, prefix, keys_only, backwards, pairs_max, stage, has_resumed: false, is_listed }
+        let (batch, envelopes) = Default::default();
+        Self {
+            from,
+            to,
+            prefix,
+            keys_only,
+            backwards,
+            pairs_max,
+            stage,
+            batch,
+            envelopes,
+            is_chosen: false,
+            has_resumed: false,
+            is_listed,
+        }
     }
 
     /// How the scan was carried out so far.
@@ -75,7 +94,7 @@ impl ScanCursor {
     }
 
     /// The envelopes of long keys, whose pairs are chosen when they are opened.
-    pub(super) fn envelopes(&self) -> Course<'static> {
+    pub(super) fn of_envelopes(&self) -> Course<'static> {
         let range = KeyRange { prefix: &MARK, ..KeyRange::default() };
         Course { range, keys_only: false, backwards: self.backwards }
     }
@@ -98,7 +117,10 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
             None if backwards => return Err(HostError::NoOrder),
             None => Stage::Listed(Listed::default()),
         };
-        Ok(ScanCursor::new(options, stage))
+        let mut cursor = ScanCursor::new(options, stage);
+        cursor.batch = std::mem::take(&mut self.spare);
+        cursor.batch.empty();
+        Ok(cursor)
     }
 
     /// The same as of the moment of an iterator. Nothing was shown yet when it turns out to be [`Resumed`](ScanOrder::Resumed): the device has
@@ -138,15 +160,21 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     ) -> Result<bool, HostError> {
         let shown = match stage {
             Stage::Short(walk) => self.scan_short(walk, cursor, visit)?,
-            Stage::Long(walk) => self.scan_long(walk, cursor, visit)?,
+            Stage::Long(walk) => self.scan_long(walk, cursor, Limits::of(cursor.pairs_max), visit)?,
             Stage::Listed(listed) => self.scan_listed(listed, cursor.course(), visit)?,
             Stage::Ended => return Ok(false),
         };
         if shown == Shown::Last {
-            let ended = std::mem::replace(stage, Stage::Ended);
-            *stage = self.stage_behind(cursor, ended)?;
+            self.go_behind(cursor, stage)?;
         }
         Ok(shown != Shown::Stopped && !matches!(stage, Stage::Ended))
+    }
+
+    /// A stage has ended: goes on to the next.
+    pub(super) fn go_behind(&mut self, cursor: &mut ScanCursor, stage: &mut Stage) -> Result<(), HostError> {
+        let ended = std::mem::replace(stage, Stage::Ended);
+        *stage = self.stage_behind(cursor, ended)?;
+        Ok(())
     }
 
     /// The stage that follows one that has ended.
@@ -154,7 +182,7 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
         let (Stage::Short(walk) | Stage::Long(walk)) = &ended else { return Ok(Stage::Ended) };
         cursor.has_resumed |= walk.has_resumed();
         let next = match &ended {
-            Stage::Short(walk) => self.client.open_walk(cursor.envelopes(), Some(walk))?,
+            Stage::Short(walk) => self.client.open_walk(cursor.of_envelopes(), Some(walk))?,
             _ => None,
         };
         self.close_stage(ended)?;
@@ -173,6 +201,7 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// # Errors
     /// [`HostError`].
     pub fn close_scan(&mut self, cursor: ScanCursor) -> Result<(), HostError> {
+        self.spare = cursor.batch;
         self.close_stage(cursor.stage)
     }
 }

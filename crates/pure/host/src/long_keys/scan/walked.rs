@@ -7,43 +7,68 @@ use saker_nvme::Key;
 
 use super::Visit;
 use super::cursor::{ScanCursor, Shown};
-use crate::client::{Course, Walk};
+use crate::client::{Course, KeyRange, Limits, Walk};
 use crate::driver::Driver;
 use crate::error::HostError;
 use crate::long_keys::KvStoreClient;
 
 impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
-    /// Pairs with keys that are the device's own.
+    /// Pairs with keys that are the device's own, in the cursor's batch.
+    pub(super) fn walk_short(
+        &mut self,
+        walk: &mut Walk,
+        cursor: &mut ScanCursor,
+        limits: Limits,
+    ) -> Result<bool, HostError> {
+        let mut batch = std::mem::take(&mut cursor.batch);
+        let walked = self.client.walk_on(walk, cursor.course(), limits, &mut batch);
+        cursor.batch = batch;
+        walked.map(|()| cursor.batch.is_last())
+    }
+
+    /// Whether a pair of the batch is the caller's.
+    #[inline]
+    pub(super) fn is_shown(&self, key: &[u8], range: &KeyRange<'_>) -> bool {
+        !is_marked(key) && !self.hides(key) && range.contains(key)
+    }
+
+    /// The same, shown.
     pub(super) fn scan_short(
         &mut self,
         walk: &mut Walk,
-        cursor: &ScanCursor,
+        cursor: &mut ScanCursor,
         visit: Visit<'_>,
     ) -> Result<Shown, HostError> {
-        let course = cursor.course();
-        let batch = self.client.walk_on(walk, course, cursor.pairs_max)?;
-        for (key, value) in batch.pairs() {
-            if !is_marked(key) && !self.hides(key) && course.range.contains(key) && !visit(key, value) {
+        let is_last = self.walk_short(walk, cursor, Limits::of(cursor.pairs_max))?;
+        let range = cursor.course().range;
+        for (key, value) in cursor.batch.pairs() {
+            if self.is_shown(key, &range) && !visit(key, value) {
                 return Ok(Shown::Stopped);
             }
         }
-        Ok(if batch.is_last() { Shown::Last } else { Shown::More })
+        Ok(if is_last { Shown::Last } else { Shown::More })
     }
 
     /// Pairs in envelopes.
     pub(super) fn scan_long(
         &mut self,
         walk: &mut Walk,
-        cursor: &ScanCursor,
+        cursor: &mut ScanCursor,
+        limits: Limits,
         visit: Visit<'_>,
     ) -> Result<Shown, HostError> {
-        let batch = self.client.walk_on(walk, cursor.envelopes(), cursor.pairs_max)?;
-        for (at, envelope) in batch.pairs().filter(|(at, _)| at.len() == DEVICE_KEY_BYTES) {
-            if !open_envelope(at, envelope, &self.digest, cursor.course(), visit)? {
-                return Ok(Shown::Stopped);
+        let mut batch = std::mem::take(&mut cursor.envelopes);
+        let walked = self.client.walk_on(walk, cursor.of_envelopes(), limits, &mut batch);
+        let shown = walked.and_then(|()| {
+            for (at, envelope) in batch.pairs().filter(|(at, _)| at.len() == DEVICE_KEY_BYTES) {
+                if !open_envelope(at, envelope, &self.digest, cursor.course(), visit)? {
+                    return Ok(Shown::Stopped);
+                }
             }
-        }
-        Ok(if batch.is_last() { Shown::Last } else { Shown::More })
+            Ok(if batch.is_last() { Shown::Last } else { Shown::More })
+        });
+        cursor.envelopes = batch;
+        shown
     }
 }
 
