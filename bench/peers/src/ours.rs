@@ -46,12 +46,14 @@ impl Peer for Ours {
     fn scan(&mut self, from: &Key, pairs: usize) -> Outcome<Option<usize>> {
         let pairs_max = if pairs == usize::MAX { 0 } else { pairs as u32 };
         let range = KeyRange { from, ..KeyRange::default() };
+        let mut seen = self.kv.range(&ScanOptions { range, pairs_max, ..ScanOptions::default() })?;
         let mut count = 0;
-        self.kv.scan(&ScanOptions { range, pairs_max, ..ScanOptions::default() }, &mut |key, value| {
+        while count < pairs
+            && let Some((key, value)) = seen.next_pair()?
+        {
             std::hint::black_box((key[0], value.len()));
             count += 1;
-            count < pairs
-        })?;
+        }
         Ok(Some(count))
     }
 }

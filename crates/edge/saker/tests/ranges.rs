@@ -42,10 +42,12 @@ fn sorted(mut pairs: Vec<(Vec<u8>, Vec<u8>)>) -> Vec<(Vec<u8>, Vec<u8>)> {
     pairs
 }
 
-fn filled(kv: &mut Kv, seed: u64) -> Model {
+fn filled(kv: &mut Kv, seed: u64, engine: EngineKind) -> Model {
     let mut model = Model::new();
+    // One is longer than the first batch is wide; hash FTLs take none that is longer than a page.
+    let longest = if is_ordered(engine) { 20_000 } else { 0 };
     for n in 0..600_u32 {
-        let (key, value) = (key(n), value(n, seed, n % 700 + n / 599 * 100_000));
+        let (key, value) = (key(n), value(n, seed, n % 700 + n / 599 * longest));
         kv.put(&key, &value).expect("stored");
         model.insert(key, value);
     }
@@ -60,7 +62,7 @@ fn filled(kv: &mut Kv, seed: u64) -> Model {
 fn iterators_show_what_a_model_has() {
     for seed in seeds(tier(1, 8)) {
         everywhere(|kv, engine| {
-            let model = filled(kv, seed);
+            let model = filled(kv, seed, engine);
             for (n, pairs_max) in [0, 1, 16, 100, 1000].into_iter().enumerate() {
                 let (from, to) = (key(n as u32 * 31), key(400 - n as u32));
                 let ranges = [
@@ -87,7 +89,7 @@ fn iterators_show_what_a_model_has() {
 #[test]
 fn backwards_they_show_the_same() {
     everywhere(|kv, engine| {
-        let model = filled(kv, 1);
+        let model = filled(kv, 1, engine);
         let options = ScanOptions { backwards: true, ..ScanOptions::default() };
         let found = match kv.range(&options) {
             Ok(range) => range.map(|pair| pair.expect("read")).collect::<Vec<_>>(),

@@ -48,14 +48,14 @@ fn what_another_host_writes_and_deletes_is_not_seen() {
                 for n in 0..PAIRS {
                     writer.put(&key(n), &value(n, version + 1, 60)).expect("stored");
                 }
-                (0..PAIRS).step_by(2).for_each(|n| drop(writer.delete(&key(n)).expect("deleted")));
+                (0..PAIRS).step_by(2).for_each(|n| assert!(writer.delete(&key(n)).expect("deleted")));
                 (PAIRS..PAIRS + 50).for_each(|n| writer.put(&key(n), b"new").expect("stored"));
                 found.extend(range.map(|pair| pair.expect("read")));
                 found.sort();
                 let expected: Vec<_> = (0..PAIRS).map(|n| (key(n), value(n, version, 60))).collect();
                 assert!(found == expected, "stopped at {stop}, {} pairs", found.len());
                 (0..PAIRS).for_each(|n| writer.put(&key(n), &value(n, version, 60)).expect("stored"));
-                (PAIRS..PAIRS + 50).for_each(|n| drop(writer.delete(&key(n)).expect("deleted")));
+                (PAIRS..PAIRS + 50).for_each(|n| assert!(writer.delete(&key(n)).expect("deleted")));
             }
             (0..PAIRS).for_each(|n| writer.put(&key(n), &value(n, version + 1, 60)).expect("stored"));
         }
