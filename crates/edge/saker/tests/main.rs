@@ -19,6 +19,9 @@ mod kv_cache;
 mod lasting;
 mod leaving;
 mod live;
+#[path = "support/long_values.rs"]
+mod long_value_cases;
+mod long_values;
 mod longest_transaction;
 mod namespaces;
 mod open;

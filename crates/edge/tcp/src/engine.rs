@@ -50,6 +50,10 @@ pub(crate) use watch::Watch;
 enum Purpose {
     Io,
     Shutdown,
+    /// The outcome of a transaction is asked for in the place of a part or commit of it.
+    Outcome,
+    /// A transaction of a connection that is gone ends, if it still has it then.
+    Leave,
     /// Of the target's own: nobody is told.
     Cleanup,
 }
@@ -300,7 +304,6 @@ impl Engine {
                 self.answer(id, token, Answer::status(status));
             }
             Ok(command) => {
-                self.note_split(id, token, &command.sqe);
                 let flight = Flight::of(id, token, Purpose::Io, &sqe, now);
                 self.enqueue(Flight { is_read: command.room > 0, ..flight }, command);
             }
@@ -370,15 +373,15 @@ impl Engine {
 
     fn finished(&mut self, flight: Flight, answer: Answer) {
         match flight.purpose {
-            Purpose::Cleanup => return,
+            Purpose::Cleanup | Purpose::Leave => return,
             Purpose::Shutdown => self.subsystem.shutdown_done(flight.connection),
-            Purpose::Io if !answer.status.is_success() => {
+            Purpose::Io | Purpose::Outcome if !answer.status.is_success() => {
                 self.note_failure(flight.connection, flight.entry, answer.status);
             }
-            Purpose::Io => {}
+            Purpose::Io | Purpose::Outcome => {}
         }
         self.note_iterator(&flight, answer.status, answer.result);
-        self.split_ended(&flight);
+        self.split_ended(&flight, answer.status);
         self.answer(flight.connection, flight.token, answer);
         self.left(flight.connection);
         if let Some(peer) = self.peers.get_mut(&flight.connection) {

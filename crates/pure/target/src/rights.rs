@@ -4,7 +4,7 @@
 use saker_device::controller::{NamespaceFacts, NamespaceKind};
 use saker_nvme::admin::feature::fid;
 use saker_nvme::admin::opcode as admin;
-use saker_nvme::group::Form;
+use saker_nvme::group::{Form, asks_for_outcome};
 use saker_nvme::transfer::Contents;
 use saker_nvme::vendor_specific::{COMMANDS, FID_SETTING, opcode as vendor};
 use saker_nvme::{Sqe, Status, kv};
@@ -106,7 +106,8 @@ fn only_reads(sqe: &Sqe, facts: &[NamespaceFacts]) -> bool {
         _ => Contents::Kv,
     };
     let is_harmless = COMMANDS.iter().any(|(code, _, changes)| *code == sqe.opcode && !changes);
-    contents.only_reads(sqe) || is_harmless || (sqe.opcode == vendor::GROUP && reads_by_form(sqe))
+    let reads = sqe.opcode == vendor::GROUP && reads_by_form(sqe);
+    contents.only_reads(sqe) || is_harmless || reads || asks_for_outcome(sqe)
 }
 
 fn reads_by_form(sqe: &Sqe) -> bool {

@@ -41,9 +41,11 @@ impl Engine {
         let took = Some(now.since(flight.asked.min(now)));
         let (opcode, nsid, _) = flight.entry;
         match flight.purpose {
-            Purpose::Io => self.tally.count(class_of(nsid, self.facts()), opcode, status, took),
+            Purpose::Io | Purpose::Outcome => {
+                self.tally.count(class_of(nsid, self.facts()), opcode, status, took);
+            }
             Purpose::Shutdown => self.tally.count(CommandClass::Fabrics, fctype::PROPERTY_SET, status, took),
-            Purpose::Cleanup => {}
+            Purpose::Cleanup | Purpose::Leave => {}
         }
     }
 

@@ -54,7 +54,9 @@ impl Iterators {
         let nsid = sqe.nsid.get();
         let asked = match command {
             IteratorCommand::Open { beside, .. } => beside,
-            IteratorCommand::Next { iterator, .. } | IteratorCommand::Close { iterator } => Some(iterator),
+            IteratorCommand::Next { iterator, .. }
+            | IteratorCommand::Piece { iterator, .. }
+            | IteratorCommand::Close { iterator } => Some(iterator),
         };
         let mine = self.0.entry(id).or_insert_with(|| Mine::of(host));
         // Others' iterators do not exist for it.
@@ -70,7 +72,7 @@ impl Iterators {
                 mine.ending.push((nsid, iterator));
                 Ok(())
             }
-            IteratorCommand::Next { .. } => Ok(()),
+            IteratorCommand::Next { .. } | IteratorCommand::Piece { .. } => Ok(()),
         }
     }
 

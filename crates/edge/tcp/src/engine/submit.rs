@@ -8,6 +8,7 @@ use saker_nvme::Status;
 use saker_sim::Instant;
 use saker_target::{Answer, Charge, ConnectionId, HostId, IoCommand, Window};
 
+use super::splits::of_anothers;
 use super::{Engine, Flight, Purpose, taken};
 use crate::turn::Turn;
 
@@ -63,9 +64,15 @@ impl Engine {
         }
         let now = self.now();
         self.traffic.begin_round();
-        while let Some((charge, (flight, command))) = self.traffic.next(now) {
+        while let Some((charge, (flight, mut command))) = self.traffic.next(now) {
+            let mut flight = Flight { begun: if charge.was_held { now } else { flight.asked }, ..flight };
+            if let Some(status) = self.judge_split(&mut flight, &mut command) {
+                self.traffic.finished(charge, 0, now);
+                self.count_finished(&flight, status, now);
+                self.finished(flight, Answer::status(status));
+                continue;
+            }
             let Some(local) = &mut self.local else { return };
-            let flight = Flight { begun: if charge.was_held { now } else { flight.asked }, ..flight };
             match local.submit(command) {
                 Ok(slot) => {
                     self.flights[usize::from(slot)] = Some((flight, charge));
@@ -105,6 +112,8 @@ impl Engine {
 
     fn completed(&mut self, flight: Flight, charge: Charge, answer: Answer, now: Instant) {
         self.in_flight -= 1;
+        let is_of_anothers = flight.purpose == Purpose::Outcome;
+        let answer = if is_of_anothers { of_anothers(&flight, answer) } else { answer };
         // What was not asked back was brought.
         let moved = if flight.is_read { answer.data.len() as u64 } else { u64::MAX };
         self.traffic.finished(charge, moved, now);

@@ -12,30 +12,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-const ENGINES: [&str; 6] = ["hash_store", "hash_original", "hash_doubling", "hash_plus", "lsm", "tree"];
+pub const ENGINES: [&str; 6] = ["hash_store", "hash_original", "hash_doubling", "hash_plus", "lsm", "tree"];
 
-fn device(engine: &str) -> String {
+pub fn device(engine: &str) -> String {
     format!("mem:?size=64MiB&profile=tiny&engine={engine}")
 }
 
-fn id(host: u8, number: u64) -> TransactionId {
+pub fn id(host: u8, number: u64) -> TransactionId {
     TransactionId { host: [host; 16], number }
 }
 
 /// A way to a target that is cut behind so many bytes: of answers, so that what was sent has come and its answer is lost; or of commands.
-struct Way {
-    at: SocketAddr,
+pub struct Way {
+    pub at: SocketAddr,
     /// Bytes of answers that may still pass.
-    left: Arc<AtomicU64>,
+    pub left: Arc<AtomicU64>,
     /// Bytes of commands that may still pass.
-    sent: Arc<AtomicU64>,
-    cuts: Arc<AtomicU64>,
+    pub sent: Arc<AtomicU64>,
+    pub cuts: Arc<AtomicU64>,
     /// Whoever comes anew is sent away.
     refuses: Arc<AtomicBool>,
 }
 
 impl Way {
-    fn to(target: SocketAddr) -> Self {
+    pub fn to(target: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
         let at = listener.local_addr().expect("an address");
         let [left, sent] = [(); 2].map(|()| Arc::new(AtomicU64::new(u64::MAX)));
@@ -133,7 +133,7 @@ fn a_lost_answer_is_asked_again() {
 }
 
 /// Requirements that no command takes together, so that parts of the transaction are at the device before its commit: so many, of 20 bytes each.
-fn require_much(txn: &mut Transaction<'_>, many: u32) {
+pub fn require_much(txn: &mut Transaction<'_>, many: u32) {
     for n in 0..many {
         txn.require(&[&b"absent"[..], &n.to_be_bytes()].concat(), Require::Absent).expect("a good key");
     }

@@ -38,7 +38,7 @@ impl IteratorRequest {
         let pieces = Pieces::of(sqe, command.data_bytes(), space)?;
         let range = match command {
             IteratorCommand::Open { .. } => fetch(&pieces, space)?,
-            IteratorCommand::Next { .. } | IteratorCommand::Close { .. } => Range::default(),
+            _ => Range::default(),
         };
         Ok(Self { command, queue, pieces, range })
     }
@@ -47,7 +47,7 @@ impl IteratorRequest {
     pub fn bytes_in(&self) -> u32 {
         match self.command {
             IteratorCommand::Open { .. } => self.command.data_bytes(),
-            IteratorCommand::Next { .. } | IteratorCommand::Close { .. } => 0,
+            _ => 0,
         }
     }
 
@@ -71,7 +71,7 @@ impl IteratorRequest {
                 iterators.open(self.queue, self.range.clone(), keys_only, beside, store)
             }
             IteratorCommand::Close { iterator } => iterators.close(self.queue, iterator, store).map(|()| 0),
-            IteratorCommand::Next { iterator, .. } => {
+            IteratorCommand::Next { iterator, .. } | IteratorCommand::Piece { iterator, .. } => {
                 let commands = iterators.commands;
                 match iterators.find(self.queue, iterator) {
                     Ok(open) => match self.next(open, store, reach, m, w) {
@@ -93,6 +93,20 @@ impl IteratorRequest {
         })
     }
 
+    fn wanted(&self) -> Wanted {
+        match self.command {
+            IteratorCommand::Next { buffer_bytes, pairs_max, backwards, seek, .. } => {
+                let pairs_max = if pairs_max == 0 { u32::MAX } else { pairs_max };
+                Wanted { room: buffer_bytes, pairs_max, backwards, seek, piece: None }
+            }
+            IteratorCommand::Piece { buffer_bytes, offset, backwards, seek, .. } => {
+                let piece = Some((offset, buffer_bytes));
+                Wanted { room: u32::MAX, pairs_max: 1, backwards, seek, piece }
+            }
+            _ => unreachable!("asked for Next only"),
+        }
+    }
+
     fn next<M: SegmentStore, W: Meter>(
         &self,
         open: &mut Open,
@@ -101,10 +115,7 @@ impl IteratorRequest {
         m: &mut M,
         w: &mut W,
     ) -> Outcome {
-        let IteratorCommand::Next { buffer_bytes, pairs_max, backwards, seek, .. } = self.command else {
-            unreachable!("asked for Next only")
-        };
-        let pairs_max = if pairs_max == 0 { u32::MAX } else { pairs_max };
+        let Wanted { room, pairs_max, backwards, seek, piece } = self.wanted();
         let place = seek.map_or_else(|| open.place.clone(), |key| sought(&key, backwards));
         let from = begin(&place, &open.range, backwards);
         let from = match &from {
@@ -113,7 +124,7 @@ impl IteratorRequest {
             Bound::Excluded(key) => Bound::Excluded(&key[..]),
         };
         let scan = Scan { snapshot: open.snapshot, from, backwards, values: !open.keys_only };
-        let mut payload = Payload::new(&open.range, backwards, buffer_bytes, pairs_max);
+        let mut payload = Payload::new(&open.range, backwards, room, pairs_max);
         let scanned = match store.scan(&scan, &mut payload, &mut Context::new(m, w)) {
             Step::Done(Ok(scanned)) => scanned,
             Step::Done(Err(e)) => return Outcome::Done(Reply::status(kv_status(e))),
@@ -121,9 +132,18 @@ impl IteratorRequest {
             Step::Blocked(stall) => return Outcome::Blocked(stall),
         };
         let ended = scanned == Scanned::All || payload.is_behind;
-        let answer = NextAnswer::default().with_ended(ended).with_bytes_needed(payload.needed);
-        let last = payload.last().to_vec();
-        let bytes = payload.finish();
+        let mut needed = payload.needed;
+        let mut last = payload.last().to_vec();
+        let mut bytes = payload.finish();
+        if let Some((offset, buffer_bytes)) = piece {
+            needed = bytes.len() as u32;
+            bytes.truncate(offset.saturating_add(buffer_bytes) as usize);
+            if bytes.len() < needed as usize {
+                last.clear();
+            }
+            bytes.drain(..bytes.len().min(offset as usize));
+        }
+        let answer = NextAnswer::default().with_ended(ended).with_bytes_needed(needed);
         w.work(Unit::CopyByte, if reach.dma_engine { 0 } else { bytes.len() as u64 });
         if !bytes.is_empty() && self.pieces.write(reach.space, 0, &bytes).is_err() {
             return Outcome::Done(Reply::status(Status::DATA_TRANSFER_ERROR));
@@ -137,6 +157,17 @@ impl IteratorRequest {
         let reply = Reply::status(Status::SUCCESS);
         Outcome::Done(Reply { dw0: length, dw1: answer.0, bytes_out: length, ..reply })
     }
+}
+
+/// What a Next asks for.
+struct Wanted {
+    /// Bytes that the pairs may take.
+    room: u32,
+    pairs_max: u32,
+    backwards: bool,
+    seek: Option<Key>,
+    /// Of what they take: where the piece begins that goes to the host, and its bytes at most.
+    piece: Option<(u32, u32)>,
 }
 
 fn fetch(pieces: &Pieces, space: &DmaSpace) -> Result<Range, Status> {

@@ -139,10 +139,35 @@ impl<T: Driver> KvClient<T> {
                 return Err(HostError::NoOrder);
             }
             check_iterator(status)?;
-            if has_pairs(answer, &mut bytes)? {
-                return batch.parse(answer.ended());
+            let most = self.value_bytes_max.max(BATCH_BYTES);
+            match brought(answer, &mut bytes, most)? {
+                Brought::Pairs => return batch.parse(answer.ended()),
+                Brought::Nothing => {}
+                Brought::TooLong => {
+                    *batch = self.next_in_pieces(iterator.number, backwards, seek)?;
+                    return Ok(());
+                }
             }
             iterator.pair_bytes = bytes;
+        }
+    }
+
+    /// A pair that is too long for a command with its key.
+    fn next_in_pieces(
+        &mut self,
+        number: u32,
+        backwards: bool,
+        seek: Option<Key>,
+    ) -> Result<PairBatch, HostError> {
+        let mut whole = Pieces::default();
+        loop {
+            self.make_room()?;
+            let sent = self.queue.iterator_piece(number, whole.next(), backwards, seek);
+            let (ended, piece) = self.wait_data(submitted(sent)?)?;
+            check_iterator(ended.status)?;
+            if let Some(batch) = whole.add(NextAnswer(ended.result_high), piece)? {
+                return Ok(batch);
+            }
         }
     }
 
@@ -203,15 +228,59 @@ pub(crate) fn check_iterator(status: Status) -> Result<(), HostError> {
     }
 }
 
-/// Whether Next has brought what there is; otherwise its buffer has to have the `bytes` that are set.
-pub(crate) fn has_pairs(answer: NextAnswer, bytes: &mut u32) -> Result<bool, HostError> {
+/// What Next has brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Brought {
+    /// What there is.
+    Pairs,
+    /// Nothing: its buffer has to have the bytes that are set.
+    Nothing,
+    /// Nothing: no buffer is long enough.
+    TooLong,
+}
+
+/// What Next has brought into a buffer of `bytes` bytes, which may have at most so many.
+pub(crate) fn brought(answer: NextAnswer, bytes: &mut u32, most: u32) -> Result<Brought, HostError> {
     let needed = answer.bytes_needed();
     if needed == 0 {
-        return Ok(true);
+        return Ok(Brought::Pairs);
     }
-    if needed <= *bytes || needed as usize > WINDOW_BYTES_MAX {
+    if needed <= *bytes {
         return Err(ProtocolError::Group.into());
     }
+    if needed > most {
+        return Ok(Brought::TooLong);
+    }
     *bytes = needed;
-    Ok(false)
+    Ok(Brought::Nothing)
+}
+
+/// A pair that comes in pieces.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces(Vec<u8>);
+
+/// Bytes of a piece.
+const PIECE_BYTES: u32 = 1 << 20;
+/// No pair is longer.
+const PAIR_BYTES_MAX: usize = 2 * WINDOW_BYTES_MAX;
+
+impl Pieces {
+    /// Bytes of the next piece at most, and where it begins.
+    pub(crate) fn next(&self) -> (u32, u32) {
+        (PIECE_BYTES, self.0.len() as u32)
+    }
+
+    /// Takes a piece; the pair, if that was the last one.
+    pub(crate) fn add(&mut self, answer: NextAnswer, piece: Vec<u8>) -> Result<Option<PairBatch>, HostError> {
+        let whole = answer.bytes_needed() as usize;
+        let has = self.0.len() + piece.len();
+        if whole > PAIR_BYTES_MAX || has > whole || (piece.is_empty() && has < whole) {
+            return Err(ProtocolError::Group.into());
+        }
+        self.0.extend(piece);
+        if has < whole {
+            return Ok(None);
+        }
+        PairBatch::new(std::mem::take(&mut self.0), answer.ended()).map(Some)
+    }
 }

@@ -29,7 +29,7 @@ pub use bulk::BulkBuffer;
 pub(crate) use groups::existed;
 pub use groups::{Compound, Entry, GroupBuilder, GroupStats, OpOutcome, Shown};
 pub use iterate::DeviceIterator;
-pub(crate) use iterate::{BATCH_BYTES, Limits, check_iterator, has_pairs};
+pub(crate) use iterate::{BATCH_BYTES, Brought, Limits, Pieces, brought, check_iterator};
 pub use key_range::KeyRange;
 pub(crate) use keys::KeyCursor;
 pub use keys::Keys;

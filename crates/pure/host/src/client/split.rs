@@ -3,7 +3,7 @@
 
 use saker_nvme::Status;
 use saker_nvme::group::{
-    COUNT_BYTES, LENGTH_BYTES, SplitAction, SplitOutcome, ToAsk, TransactionId, pack_part,
+    COUNT_BYTES, LENGTH_BYTES, SPLIT_BYTES_MAX, SplitAction, SplitOutcome, ToAsk, TransactionId, pack_part,
 };
 
 use super::transactions::TransactionRefused;
@@ -33,7 +33,7 @@ impl<T: Driver> KvClient<T> {
     /// one command does.
     ///
     /// # Errors
-    /// [`HostError::TransactionLength`] for an entry that no command takes, [`HostError::NoTransactions`], and what keeps a command from
+    /// [`HostError::TransactionLength`] for an entry that no command takes, and for more than [`SPLIT_BYTES_MAX`] together, [`HostError::NoTransactions`], and what keeps a command from
     /// being answered: the same transaction may be sent again then.
     pub fn transaction_as(
         &mut self,
@@ -53,7 +53,14 @@ impl<T: Driver> KvClient<T> {
         }
         let last = parts.len() - 1;
         for (n, part) in parts.iter().enumerate() {
-            let payload = pack_part(part.iter().copied())?;
+            let payload = match pack_part(part.iter().copied()) {
+                Err(malformed) if n > 0 => {
+                    // Its parts would stay at the device.
+                    self.control(id, SplitAction::Abort)?;
+                    return Err(malformed.into());
+                }
+                packed => packed?,
+            };
             self.make_room()?;
             let sent = self.queue.transaction_part(id, n == 0, n == last, &payload);
             let Ended { status, result, .. } = self.wait_ended(submitted(sent)?)?;
@@ -99,7 +106,7 @@ fn ended(status: Status, result: u32) -> Result<Result<TransactionEnd, Transacti
 
 /// The entries divided into parts of at most so many bytes.
 fn parts<'e, 'p>(entries: &'e [ToAsk<'p>], bytes_max: usize) -> Result<Vec<&'e [ToAsk<'p>]>, HostError> {
-    let (mut parts, mut begin, mut bytes) = (Vec::new(), 0, COUNT_BYTES);
+    let (mut parts, mut begin, mut bytes, mut all) = (Vec::new(), 0, COUNT_BYTES, COUNT_BYTES);
     for (n, (ask, key, value)) in entries.iter().enumerate() {
         let more = TYPE_BYTES + ask.entry_bytes(key.len(), value.len());
         if COUNT_BYTES + more > bytes_max {
@@ -110,6 +117,10 @@ fn parts<'e, 'p>(entries: &'e [ToAsk<'p>], bytes_max: usize) -> Result<Vec<&'e [
             (begin, bytes) = (n, COUNT_BYTES);
         }
         bytes += more;
+        all += more;
+    }
+    if all > SPLIT_BYTES_MAX {
+        return Err(HostError::TransactionLength { bytes: all, bytes_max: SPLIT_BYTES_MAX });
     }
     let last = entries.get(begin..).unwrap_or_default();
     parts.extend((!last.is_empty()).then_some(last));

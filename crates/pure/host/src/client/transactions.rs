@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions of a client: all or nothing, in one command, or in two where host and device share no memory.
 
-use saker_link::STAGING_BYTES;
+use saker_link::{STAGING_BYTES, WINDOW_BYTES_MAX};
 use saker_nvme::Status;
 use saker_nvme::group::{
-    Ask, Form, GroupMode, Op, PairVersion, ToAsk, TransactionResult, pack_transaction, padded,
+    Ask, COUNT_BYTES, Form, GroupMode, Op, PairVersion, ToAsk, TransactionResult, pack_transaction, padded,
     read_transaction_results, result_bytes,
 };
 
@@ -80,7 +80,7 @@ impl<T: Driver> KvClient<T> {
     /// device takes in groups.
     ///
     /// # Errors
-    /// [`HostError::TransactionLength`] for one that is too long for a command, [`HostError::NoTransactions`], and what keeps a
+    /// [`HostError::TransactionLength`] for one that is too long for a command, or whose answer is, [`HostError::NoTransactions`], and what keeps a
     /// command from being answered: whether the transaction took place is not known then.
     pub fn transaction(&mut self, entries: &[ToAsk<'_>]) -> Result<TransactionOutcome, HostError> {
         if !self.has_transactions() {
@@ -101,7 +101,7 @@ impl<T: Driver> KvClient<T> {
         let mut value_bytes = entries.len() * result_bytes(VERSIONED) + retrieves * VALUE_BYTES;
         let only_reads = reads == entries.len();
         loop {
-            let (status, place, results) = self.reading(form, &payload, 4 + value_bytes)?;
+            let (status, place, results) = self.reading(form, &payload, COUNT_BYTES + value_bytes)?;
             if !status.is_success() {
                 return Ok(Err(TransactionRefused { status, place: place as usize }));
             }
@@ -116,7 +116,12 @@ impl<T: Driver> KvClient<T> {
             }
             // Nothing was changed: it is asked again with room for what is there now.
             let values: usize = results.iter().map(|result| padded(result.bytes as usize)).sum();
-            value_bytes = entries.len() * result_bytes(VERSIONED) + 2 * values;
+            let heads = entries.len() * result_bytes(VERSIONED);
+            let (bytes, bytes_max) = (COUNT_BYTES + heads + values, WINDOW_BYTES_MAX);
+            if bytes > bytes_max {
+                return Err(HostError::TransactionLength { bytes, bytes_max });
+            }
+            value_bytes = (heads + 2 * values).min(bytes_max - COUNT_BYTES);
         }
     }
 
@@ -183,6 +188,10 @@ impl<T: Driver> KvClient<T> {
         let Ended { status, result: place, result_high: bytes } = self.wait_ended(ticket)?;
         if !status.is_success() {
             return Ok((status, place, Vec::new()));
+        }
+        let bytes_max = WINDOW_BYTES_MAX;
+        if bytes as usize > bytes_max {
+            return Err(HostError::TransactionLength { bytes: bytes as usize, bytes_max });
         }
         self.make_room()?;
         self.groups.stats.fetches += 1;

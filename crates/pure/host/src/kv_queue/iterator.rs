@@ -57,6 +57,22 @@ impl KvQueue {
         self.lend_and_launch(command.encode(self.nsid), Shape::Value, buffer)
     }
 
+    /// Fetches a piece of the next pair, as [`iterator_next`](Self::iterator_next) would bring it alone, of at most so many bytes from
+    /// `offset` on.
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    pub fn iterator_piece(
+        &mut self,
+        iterator: u32,
+        (buffer_bytes, offset): (u32, u32),
+        backwards: bool,
+        seek: Option<Key>,
+    ) -> Result<Ticket, SubmitError> {
+        let command = IteratorCommand::Piece { iterator, buffer_bytes, offset, backwards, seek };
+        self.receive(command.encode(self.nsid), Shape::Value, buffer_bytes)
+    }
+
     /// Ends an iterator.
     ///
     /// # Errors

@@ -133,13 +133,35 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     fn versions_of(&mut self, how: Op, keys: Vec<Vec<u8>>) -> Result<Vec<(Vec<u8>, Versioned)>, HostError> {
         let mut found = Vec::with_capacity(keys.len());
         for some in keys.chunks(KEYS_AT_ONCE) {
-            let entries: Vec<_> = some.iter().map(|key| -> ToAsk<'_> { (Ask::Op(how), key, &[]) }).collect();
-            let answers = self.transaction(&entries)?.map_err(|refused| {
-                refusal(refused.status, some.get(refused.place).cloned().unwrap_or_default())
-            })?;
-            let versioned = answers.into_iter().map(|a| Versioned { value: a.value, version: a.version });
-            found.extend(some.iter().cloned().zip(versioned));
+            self.add_versions_of(how, some, &mut found)?;
         }
         Ok(found)
+    }
+
+    /// The same of so many as a command takes; of fewer where their values are too long for its answer.
+    fn add_versions_of(
+        &mut self,
+        how: Op,
+        some: &[Vec<u8>],
+        found: &mut Vec<(Vec<u8>, Versioned)>,
+    ) -> Result<(), HostError> {
+        let entries: Vec<_> = some.iter().map(|key| -> ToAsk<'_> { (Ask::Op(how), key, &[]) }).collect();
+        let answers = match (self.transaction(&entries), some) {
+            (Err(HostError::TransactionLength { .. }), [key]) => {
+                found.push((key.clone(), self.get_versioned(key)?));
+                return Ok(());
+            }
+            (Err(HostError::TransactionLength { .. }), _) => {
+                let (first, rest) = some.split_at(some.len() / 2);
+                self.add_versions_of(how, first, found)?;
+                return self.add_versions_of(how, rest, found);
+            }
+            (answers, _) => answers?.map_err(|refused| {
+                refusal(refused.status, some.get(refused.place).cloned().unwrap_or_default())
+            })?,
+        };
+        let versioned = answers.into_iter().map(|a| Versioned { value: a.value, version: a.version });
+        found.extend(some.iter().cloned().zip(versioned));
+        Ok(())
     }
 }

@@ -15,7 +15,8 @@ use crate::client::{TransactionEnd, TransactionOutcome, TransactionRefused, Writ
 use crate::driver::Driver;
 use crate::error::{HostError, KvError};
 
-/// Times that an atomic batch is sent: each time another host has made or deleted a pair that the batch deletes.
+/// Times that an atomic batch is sent, each time another host has made or deleted a pair that the batch deletes, and that a long value is
+/// read, each time another host has written it.
 const ATTEMPTS_MAX: u32 = 1000;
 /// Times that a transaction with an ID is sent, while no answer comes.
 const SENDINGS_MAX: u32 = 8;
@@ -34,7 +35,24 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// # Errors
     /// [`HostError`].
     pub fn get_versioned(&mut self, key: &[u8]) -> Result<Versioned, HostError> {
-        self.answered((Ask::Op(Op::Retrieve), key, &[]))
+        match self.answered((Ask::Op(Op::Retrieve), key, &[])) {
+            Err(HostError::TransactionLength { .. }) => self.get_between_versions(key),
+            answered => answered,
+        }
+    }
+
+    /// A value that a command does not bring with its version: it is of the version that the pair had before and after, since no two writes
+    /// have the same.
+    fn get_between_versions(&mut self, key: &[u8]) -> Result<Versioned, HostError> {
+        let mut version = self.version(key)?;
+        for _ in 0..ATTEMPTS_MAX {
+            let value = self.get(key)?;
+            let before = std::mem::replace(&mut version, self.version(key)?);
+            if version == before && version.is_absent() == value.is_none() {
+                return Ok(Versioned { value, version });
+            }
+        }
+        Err(HostError::Conflict { key: key.to_vec() })
     }
 
     /// The version of a key alone.

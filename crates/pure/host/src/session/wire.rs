@@ -46,6 +46,15 @@ pub enum Command<'a> {
         /// Bytes of the buffer.
         bytes: u32,
     },
+    /// Iterator Next: a piece of the next pair.
+    IteratorPiece {
+        /// Its number.
+        iterator: u32,
+        /// Bytes of the buffer.
+        bytes: u32,
+        /// Where the piece begins.
+        offset: u32,
+    },
     /// Iterator Close.
     IteratorClose(u32),
     /// Flush.
@@ -122,6 +131,9 @@ impl Wire for KvQueue {
             Command::IteratorOpen(range) => self.iterator_open(range, false, None),
             Command::IteratorNext { iterator, bytes } => {
                 self.iterator_next(iterator, (bytes, 0), false, None)
+            }
+            Command::IteratorPiece { iterator, bytes, offset } => {
+                self.iterator_piece(iterator, (bytes, offset), false, None)
             }
             Command::IteratorClose(iterator) => self.iterator_close(iterator),
             Command::Flush => self.flush(),

@@ -66,6 +66,7 @@ impl<T: Driver> Served<T> {
                 self.submit(flight, Op::Scan { from, backwards, entries, snapshot: Some(view) });
                 Ok(())
             }
+            IteratorCommand::Piece { .. } => Err(Status::INVALID_FIELD),
             IteratorCommand::Close { iterator } => {
                 self.range(queue, iterator)?;
                 self.close_range(iterator);

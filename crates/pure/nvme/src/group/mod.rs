@@ -50,8 +50,8 @@ pub use pack::{Packer, Refused};
 pub use pairs::{PairList, pairs_of};
 pub use parse::{Entry, Malformed, Reason, parse, parse_mut};
 pub use split::{
-    HOST_ID_BYTES, OUTCOME_MARK, OUTCOMES_KEPT, SplitAction, SplitCommand, SplitOutcome, TransactionId,
-    is_outcome_key, is_split, parse_part,
+    HOST_ID_BYTES, OUTCOME_MARK, OUTCOMES_KEPT, SPLIT_BYTES_MAX, SplitAction, SplitCommand, SplitOutcome,
+    TransactionId, asks_for_outcome, is_outcome_key, is_split, parse_part,
 };
 pub use transaction::{
     Ask, Asked, CountedRange, PairVersion, ToAsk, VERSION_BYTES, pack_part, pack_transaction,

@@ -28,6 +28,9 @@ pub const HOST_ID_BYTES: usize = Key::MAX_LEN;
 /// Transactions of a host, by their numbers, whose outcomes are kept at least.
 pub const OUTCOMES_KEPT: u64 = 4096;
 
+/// Most bytes of a transaction in parts, as one payload.
+pub const SPLIT_BYTES_MAX: usize = 4 << 20;
+
 /// What is asked of a transaction in parts, without data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SplitAction {
@@ -108,6 +111,12 @@ pub enum SplitCommand {
 #[must_use]
 pub const fn is_split(code: u8) -> bool {
     matches!(code, opcode::TRANSACTION_PART | opcode::TRANSACTION_CONTROL)
+}
+
+/// Whether it asks for an outcome, which changes nothing. It may be malformed.
+#[must_use]
+pub const fn asks_for_outcome(sqe: &Sqe) -> bool {
+    sqe.opcode == opcode::TRANSACTION_CONTROL && sqe.cdw11.get() >> 8 == SplitAction::Outcome as u32
 }
 
 const BEGINS: u32 = 1 << 8;

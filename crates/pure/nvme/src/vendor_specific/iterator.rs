@@ -118,6 +118,20 @@ pub enum IteratorCommand {
         /// Key fields and CDW11 bits 7:0: first go to this key, so that it is the next pair if it is one, whichever way.
         seek: Option<Key>,
     },
+    /// Iterator Next (DAh) with bit 10 of CDW11: a piece of what Next returns of one pair. DW0 is its bytes, DW1 [`NextAnswer`] with the
+    /// bytes of the whole; it stays where it is but behind the last piece.
+    Piece {
+        /// CDW12: the iterator.
+        iterator: u32,
+        /// CDW10: bytes of the buffer.
+        buffer_bytes: u32,
+        /// CDW13: where the piece begins.
+        offset: u32,
+        /// As of Next.
+        backwards: bool,
+        /// As of Next.
+        seek: Option<Key>,
+    },
     /// Iterator Close (E4h).
     Close {
         /// CDW12: the iterator.
@@ -147,6 +161,7 @@ pub const fn is_iterator(code: u8) -> bool {
 const KEYS_ONLY: u32 = 1 << 0;
 const BESIDE: u32 = 1 << 1;
 const BACKWARDS: u32 = 1 << 8;
+const PIECE: u32 = 1 << 10;
 
 impl IteratorCommand {
     /// Decodes an entry.
@@ -173,7 +188,7 @@ impl IteratorCommand {
         let (cdw10, cdw11, iterator) = (sqe.cdw10.get(), sqe.cdw11.get(), sqe.cdw12.get());
         let known = match sqe.opcode {
             opcode::ITERATOR_OPEN => KEYS_ONLY | BESIDE,
-            opcode::ITERATOR_NEXT => BACKWARDS | 0xFF,
+            opcode::ITERATOR_NEXT => PIECE | BACKWARDS | 0xFF,
             _ => 0,
         };
         if cdw11 & !known != 0 {
@@ -185,19 +200,23 @@ impl IteratorCommand {
                 keys_only: cdw11 & KEYS_ONLY != 0,
                 beside: (cdw11 & BESIDE != 0).then_some(iterator),
             }),
-            opcode::ITERATOR_NEXT => Ok(Self::Next {
-                iterator,
-                buffer_bytes: cdw10,
-                pairs_max: sqe.cdw13.get(),
-                backwards: cdw11 & BACKWARDS != 0,
-                seek: if cdw11 & 0xFF == 0 {
-                    None
-                } else {
-                    Some(sqe.key_of_length(cdw11 & 0xFF).map_err(|_| Status::INVALID_FIELD)?)
-                },
-            }),
+            opcode::ITERATOR_NEXT => Self::decode_next(sqe),
             _ => Ok(Self::Close { iterator }),
         }
+    }
+
+    fn decode_next(sqe: &Sqe) -> Result<Self, Status> {
+        let (cdw11, iterator, cdw13) = (sqe.cdw11.get(), sqe.cdw12.get(), sqe.cdw13.get());
+        let (buffer_bytes, backwards) = (sqe.cdw10.get(), cdw11 & BACKWARDS != 0);
+        let seek = match cdw11 & 0xFF {
+            0 => None,
+            length => Some(sqe.key_of_length(length).map_err(|_| Status::INVALID_FIELD)?),
+        };
+        Ok(if cdw11 & PIECE != 0 {
+            Self::Piece { iterator, buffer_bytes, offset: cdw13, backwards, seek }
+        } else {
+            Self::Next { iterator, buffer_bytes, pairs_max: cdw13, backwards, seek }
+        })
     }
 
     /// The entry for this command, without CID and data pointer.
@@ -212,15 +231,11 @@ impl IteratorCommand {
                 sqe
             }
             Self::Next { iterator, buffer_bytes, pairs_max, backwards, seek } => {
-                let mut sqe = Sqe::new(opcode::ITERATOR_NEXT, nsid);
-                if let Some(key) = seek {
-                    sqe = sqe.with_key(&key);
-                }
-                sqe.cdw10 = U32::new(buffer_bytes);
-                sqe.cdw11 = U32::new(sqe.cdw11.get() & 0xFF | if backwards { BACKWARDS } else { 0 });
-                sqe.cdw12 = U32::new(iterator);
-                sqe.cdw13 = U32::new(pairs_max);
-                sqe
+                next(nsid, iterator, buffer_bytes, if backwards { BACKWARDS } else { 0 }, (pairs_max, seek))
+            }
+            Self::Piece { iterator, buffer_bytes, offset, backwards, seek } => {
+                let flags = PIECE | if backwards { BACKWARDS } else { 0 };
+                next(nsid, iterator, buffer_bytes, flags, (offset, seek))
             }
             Self::Close { iterator } => {
                 let mut sqe = Sqe::new(opcode::ITERATOR_CLOSE, nsid);
@@ -235,8 +250,20 @@ impl IteratorCommand {
     pub const fn data_bytes(&self) -> u32 {
         match self {
             Self::Open { .. } => IteratorRange::BYTES,
-            Self::Next { buffer_bytes, .. } => *buffer_bytes,
+            Self::Next { buffer_bytes, .. } | Self::Piece { buffer_bytes, .. } => *buffer_bytes,
             Self::Close { .. } => 0,
         }
     }
+}
+
+fn next(nsid: u32, iterator: u32, buffer_bytes: u32, flags: u32, (cdw13, seek): (u32, Option<Key>)) -> Sqe {
+    let mut sqe = Sqe::new(opcode::ITERATOR_NEXT, nsid);
+    if let Some(key) = seek {
+        sqe = sqe.with_key(&key);
+    }
+    sqe.cdw10 = U32::new(buffer_bytes);
+    sqe.cdw11 = U32::new(sqe.cdw11.get() & 0xFF | flags);
+    sqe.cdw12 = U32::new(iterator);
+    sqe.cdw13 = U32::new(cdw13);
+    sqe
 }

@@ -6,7 +6,7 @@ use saker_nvme::vendor_specific::{IteratorCommand, IteratorRange, NextAnswer, Ra
 use saker_nvme::{Key, NSID_ALL, Sqe, Status};
 use zerocopy::IntoBytes;
 
-fn commands() -> [IteratorCommand; 4] {
+fn commands() -> [IteratorCommand; 5] {
     [
         IteratorCommand::Open { keys_only: true, beside: Some(0x0A0B) },
         IteratorCommand::Next {
@@ -18,12 +18,19 @@ fn commands() -> [IteratorCommand; 4] {
         },
         IteratorCommand::Next { iterator: 1, buffer_bytes: 4096, pairs_max: 0, backwards: false, seek: None },
         IteratorCommand::Close { iterator: 9 },
+        IteratorCommand::Piece {
+            iterator: 2,
+            buffer_bytes: 0x10_0000,
+            offset: 0x20_0010,
+            backwards: false,
+            seek: Some(Key::new(b"A").expect("one byte")),
+        },
     ]
 }
 
 #[test]
 fn golden_entries() {
-    let [open, next, plain, close] = commands().map(|command| command.encode(7));
+    let [open, next, plain, close, piece] = commands().map(|command| command.encode(7));
     let expect = |fields: &[(usize, &[u8])]| image(64, &[&[(4, &[7][..])], fields].concat());
     assert_eq!(open.as_bytes(), expect(&[(0, &[0xD9]), (40, &[64]), (44, &[0b11]), (48, &[0x0B, 0x0A])]));
     let fields: &[(usize, &[u8])] = &[
@@ -38,6 +45,9 @@ fn golden_entries() {
     assert_eq!(next.as_bytes(), expect(fields));
     assert_eq!(plain.as_bytes(), expect(&[(0, &[0xDA]), (41, &[0x10]), (48, &[1])]));
     assert_eq!(close.as_bytes(), expect(&[(0, &[0xE4]), (48, &[9])]));
+    let fields: &[(usize, &[u8])] =
+        &[(0, &[0xDA]), (8, b"A"), (42, &[0x10]), (44, &[1, 4]), (48, &[2]), (52, &[0x10, 0, 0x20])];
+    assert_eq!(piece.as_bytes(), expect(fields));
     for command in commands() {
         assert_eq!(IteratorCommand::decode(&command.encode(7)), Ok(command));
         assert_eq!(IteratorCommand::decode(&command.encode(NSID_ALL)), Err(Status::INVALID_FIELD));
@@ -51,7 +61,7 @@ fn what_is_reserved_is_refused() {
         change(&mut sqe);
         IteratorCommand::decode(&sqe)
     };
-    let [open, next, _, close] = commands();
+    let [open, next, _, close, _] = commands();
     for command in [open, next, close] {
         assert_eq!(refused(&command, |sqe| sqe.cdw11 = (1 << 9).into()), Err(Status::INVALID_FIELD));
         assert_eq!(refused(&command, |sqe| sqe.opcode = 0xE8), Err(Status::INVALID_OPCODE));

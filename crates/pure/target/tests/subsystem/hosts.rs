@@ -4,6 +4,7 @@
 use saker_auth::{Credentials, GroupId, HashId, Host, HostSecrets, Names, Randomness, Secret};
 use saker_nvme::admin::{self, feature::fid};
 use saker_nvme::fabrics::{self, AuthCommand, AuthDirection, property};
+use saker_nvme::group::{SplitAction, SplitCommand, TransactionId};
 use saker_nvme::identify::cns;
 use saker_nvme::{Sqe, Status, kv};
 use saker_sim::Duration;
@@ -65,6 +66,13 @@ fn a_host_that_may_only_read_writes_nothing() {
     }
     let forms = [1, 2, 3, 4, 5].map(|form| admit(0xC5, form).is_ok());
     assert_eq!(forms, [false, true, false, true, false], "groups by their form");
+    let control = |action| {
+        let id = TransactionId { host: [7; 16], number: 1 };
+        let sqe = SplitCommand::Control { id, action }.encode(1);
+        rig.subsystem.admit_io(bound, &sqe, &facts(), START).is_ok()
+    };
+    let actions = [SplitAction::Begin, SplitAction::Commit, SplitAction::Abort, SplitAction::Outcome];
+    assert_eq!(actions.map(control), [false, false, false, true], "what became of a transaction");
     assert_eq!(rig.answer(1, Sqe::new(admin::opcode::FORMAT_NVM, 1)).status, Status::OPERATION_DENIED);
 }
 

@@ -311,6 +311,7 @@ impl Fake {
             Command::List(from, bytes) => Owned::List(from.copied(), *bytes),
             Command::IteratorOpen(range) => Owned::Open(**range),
             Command::IteratorNext { iterator, bytes } => Owned::Next(*iterator, *bytes),
+            Command::IteratorPiece { .. } => unreachable!("all pairs fit a command"),
             Command::IteratorClose(iterator) => Owned::Close(*iterator),
             Command::Flush => Owned::Flush,
         }

@@ -9,11 +9,9 @@ mod tests;
 pub use request::SplitRequest;
 
 use saker_nvme::Status;
-use saker_nvme::group::{Asked, COUNT_BYTES, TransactionId};
+use saker_nvme::group::{Asked, COUNT_BYTES, SPLIT_BYTES_MAX, TransactionId};
 use std::collections::BTreeMap;
 
-/// Most bytes of a transaction.
-pub const BYTES_MAX: usize = 4 << 20;
 /// Most bytes of a host's transactions.
 const HOST_BYTES_MAX: usize = 8 << 20;
 /// Transactions of a host at a time.
@@ -87,7 +85,7 @@ impl Splits {
         let has_room = self.has_room(of_host, more.len());
         let open = self.open.get_mut(&id).ok_or(Status::NO_SUCH_TRANSACTION)?;
         open.used = now;
-        if open.payload.len() + more.len() > BYTES_MAX || !has_room {
+        if open.payload.len() + more.len() > SPLIT_BYTES_MAX || !has_room {
             return Err(Status::CAPACITY_EXCEEDED);
         }
         let before = open.bytes();

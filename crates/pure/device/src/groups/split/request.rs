@@ -4,7 +4,7 @@
 use super::super::source::GroupReach;
 use super::super::transaction::{Keys, not_done, part};
 use super::super::{Kept, refusal};
-use super::{BYTES_MAX, Moment, Splits, written_bytes};
+use super::{Moment, Splits, written_bytes};
 use crate::answer::{Outcome, Reach, Reply, Timing, key_hash, kv_status};
 use crate::config::TRANSFER_BYTES_MAX;
 use crate::transfer::Pieces;
@@ -14,8 +14,8 @@ use saker_link::{DmaSpace, Sqe};
 use saker_long_keys::{KeyDigest, NarrowDigest};
 use saker_nvme::group::outcomes::{Known, Outcomes};
 use saker_nvme::group::{
-    Asked, COUNT_BYTES, Form, Malformed, OUTCOME_MARK, Reason, SplitAction, SplitCommand, SplitOutcome,
-    TransactionId, parse_part, parse_transaction,
+    Asked, COUNT_BYTES, Form, Malformed, OUTCOME_MARK, Reason, SPLIT_BYTES_MAX, SplitAction, SplitCommand,
+    SplitOutcome, TransactionId, parse_part, parse_transaction,
 };
 use saker_nvme::{Key, PointerRule, Status};
 use saker_profile::TimedOp;
@@ -99,7 +99,11 @@ impl SplitRequest {
             SplitCommand::Part { id, begins, commits, .. } => {
                 if !self.is_taken {
                     match self.take(id, begins, splits, now, reach, w) {
-                        Err(reply) => return Outcome::Done(reply),
+                        Err(reply) => {
+                            // Without it the others are not what the host wants carried out.
+                            splits.end(id);
+                            return Outcome::Done(reply);
+                        }
                         Ok(entries) if !commits => return Outcome::Done(done(entries)),
                         Ok(_) => self.is_taken = true,
                     }
@@ -128,7 +132,7 @@ impl SplitRequest {
         outcome(step)
     }
 
-    /// Checks a part and puts its entries behind the others; how many there are then.
+    /// Checks a part and puts its entries behind the others; how many there are then. One that is refused ends the transaction.
     fn take<W: Meter>(
         &self,
         id: TransactionId,
@@ -140,7 +144,7 @@ impl SplitRequest {
     ) -> Result<u32, Reply> {
         let bytes = self.pieces.bytes() as usize;
         // Before memory is taken for it: a host that asks for more than there may be gets none.
-        if bytes > BYTES_MAX {
+        if bytes > SPLIT_BYTES_MAX {
             return Err(Reply::status(Status::INVALID_FIELD));
         }
         w.work(Unit::CopyByte, if reach.reach.dma_engine { 0 } else { bytes as u64 });
@@ -164,12 +168,7 @@ impl SplitRequest {
         if begins {
             splits.begin(id, now).map_err(Reply::status)?;
         }
-        splits.add(id, &payload, entries, now).map_err(|status| {
-            if begins {
-                splits.end(id);
-            }
-            Reply::status(status)
-        })
+        splits.add(id, &payload, entries, now).map_err(Reply::status)
     }
 
     /// Judges all entries and writes, with what tells that it was done.

@@ -7,12 +7,13 @@
 
 use std::collections::BTreeSet;
 
+use saker_link::WINDOW_BYTES_MAX;
 use saker_nvme::vendor_specific::NextAnswer;
 use saker_nvme::{Key, Status};
 
 use super::super::wire::{Command, Wire};
 use super::Session;
-use crate::client::{BATCH_BYTES, KeyRange, PairBatch, check_iterator, has_pairs};
+use crate::client::{BATCH_BYTES, Brought, KeyRange, PairBatch, Pieces, brought, check_iterator};
 use crate::driver::Driver;
 use crate::error::{HostError, KvError, ProtocolError};
 
@@ -120,8 +121,24 @@ impl<W: Wire, T: Driver> Session<W, T> {
             let (status, answer, payload) =
                 self.answer(id, |reply| (reply.status, NextAnswer(reply.dw1), reply.data.clone()))?;
             check_iterator(status)?;
-            if has_pairs(answer, bytes)? {
-                return PairBatch::new(payload, answer.ended());
+            match brought(answer, bytes, WINDOW_BYTES_MAX as u32)? {
+                Brought::Pairs => return PairBatch::new(payload, answer.ended()),
+                Brought::Nothing => {}
+                Brought::TooLong => return self.next_in_pieces(iterator),
+            }
+        }
+    }
+
+    fn next_in_pieces(&mut self, iterator: u32) -> Result<PairBatch, HostError> {
+        let mut whole = Pieces::default();
+        loop {
+            let (bytes, offset) = whole.next();
+            let id = self.call(Command::IteratorPiece { iterator, bytes, offset })?;
+            let (status, answer, piece) =
+                self.answer(id, |reply| (reply.status, NextAnswer(reply.dw1), reply.data.clone()))?;
+            check_iterator(status)?;
+            if let Some(batch) = whole.add(answer, piece)? {
+                return Ok(batch);
             }
         }
     }

@@ -6,6 +6,7 @@ mod answers;
 mod bank;
 mod histories;
 mod malformed;
+mod refused_parts;
 mod splits;
 
 use crate::stress::groups::{Ended, end};

@@ -23,15 +23,15 @@ const BEFORE: u32 = SplitOutcome::DoneBefore as u32;
 const NOT: u32 = SplitOutcome::NotDone as u32;
 const OPEN: u32 = SplitOutcome::Open as u32;
 
-fn id(host: u8, number: u64) -> TransactionId {
+pub fn id(host: u8, number: u64) -> TransactionId {
     TransactionId { host: [host; 16], number }
 }
 
-fn payload(entries: &[Entry]) -> Vec<u8> {
+pub fn payload(entries: &[Entry]) -> Vec<u8> {
     pack_part(entries.iter().map(|(ask, key, rest)| -> ToAsk<'_> { (*ask, key, rest) })).expect("keys")
 }
 
-fn store(key: &[u8], value: &[u8]) -> Entry {
+pub fn store(key: &[u8], value: &[u8]) -> Entry {
     (STORE, key.to_vec(), value.to_vec())
 }
 
@@ -40,7 +40,7 @@ fn send<D: Machine>(rig: &mut Rig<D>, id: TransactionId, flags: (bool, bool), en
 }
 
 /// Status and DW0 of a part.
-fn part<D: Machine>(
+pub fn part<D: Machine>(
     rig: &mut Rig<D>,
     id: TransactionId,
     flags: (bool, bool),
@@ -51,28 +51,28 @@ fn part<D: Machine>(
     (status, dw0)
 }
 
-fn control<D: Machine>(rig: &mut Rig<D>, id: TransactionId, action: SplitAction) -> (Status, u32) {
+pub fn control<D: Machine>(rig: &mut Rig<D>, id: TransactionId, action: SplitAction) -> (Status, u32) {
     let ticket = rig.kv.transaction_control(id, action).expect("room");
     let (status, dw0, ..) = end(rig, ticket);
     (status, dw0)
 }
 
-const FIRST: (bool, bool) = (true, false);
-const NEXT: (bool, bool) = (false, false);
-const LAST: (bool, bool) = (false, true);
+pub const FIRST: (bool, bool) = (true, false);
+pub const NEXT: (bool, bool) = (false, false);
+pub const LAST: (bool, bool) = (false, true);
 const ALONE: (bool, bool) = (true, true);
 
-fn good(answer: (Status, u32)) -> u32 {
+pub fn good(answer: (Status, u32)) -> u32 {
     assert!(answer.0.is_success(), "{} {}", answer.0, answer.1);
     answer.1
 }
 
-fn refused((status, dw0): (Status, u32), expected: Status) -> u32 {
+pub fn refused((status, dw0): (Status, u32), expected: Status) -> u32 {
     assert!(status.is(expected), "{status}, not {expected}");
     dw0
 }
 
-fn value<D: Machine>(rig: &mut Rig<D>, key: &[u8]) -> Option<Vec<u8>> {
+pub fn value<D: Machine>(rig: &mut Rig<D>, key: &[u8]) -> Option<Vec<u8>> {
     let found = transact(rig, &[(RETRIEVE, key.to_vec(), vec![])]).expect("a read");
     (!found[0].1.is_absent()).then(|| found[0].2.clone())
 }
@@ -122,12 +122,15 @@ fn whole<D: Machine>(build: &Build) {
     good(control(&mut rig, id(1, 6), SplitAction::Begin));
     assert_eq!(good(control(&mut rig, id(1, 6), SplitAction::Commit)), DONE);
     assert_eq!(good(control(&mut rig, id(1, 6), SplitAction::Outcome)), BEFORE);
-    // A malformed part leaves what came before it.
+    // A malformed part ends it, so that nobody commits a part of what was wanted.
     good(part(&mut rig, id(1, 7), FIRST, &[store(b"g", b"1")]));
     let read = (RETRIEVE, b"a".to_vec(), vec![]);
     assert_eq!(refused(part(&mut rig, id(1, 7), LAST, &[read]), Status::INVALID_FIELD), 4);
-    assert_eq!(good(part(&mut rig, id(1, 7), LAST, &[store(b"h", b"1")])), DONE);
-    assert_eq!((value(&mut rig, b"g"), value(&mut rig, b"h")), (Some(b"1".into()), Some(b"1".into())));
+    refused(part(&mut rig, id(1, 7), LAST, &[store(b"h", b"1")]), Status::NO_SUCH_TRANSACTION);
+    refused(control(&mut rig, id(1, 7), SplitAction::Commit), Status::NO_SUCH_TRANSACTION);
+    assert_eq!(good(control(&mut rig, id(1, 7), SplitAction::Outcome)), NOT);
+    assert_eq!((value(&mut rig, b"g"), value(&mut rig, b"h")), (None, None));
+    assert_eq!(good(part(&mut rig, id(1, 7), ALONE, &[store(b"h", b"1")])), DONE, "it may begin anew");
     rig.machine.check().expect("all agrees");
 }
 
