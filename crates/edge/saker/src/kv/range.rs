@@ -71,6 +71,7 @@ impl Pairs<'_> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline]
+    #[expect(clippy::type_complexity, reason = "a key and its value, which a type of its own would hide")]
     pub fn next_pair(&mut self) -> Result<Option<(&[u8], &[u8])>, HostError> {
         let Self { kv, scan: place } = self;
         let Some(scan) = place else { return Ok(None) };
