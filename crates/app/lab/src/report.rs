@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What an experiment finds, as data. It is written to JSON as it stands, and read back to be compared or drawn.
 
+mod numbers;
 mod origin;
 
+pub use numbers::{number, stalls};
 pub use origin::{AfterFit, FitRole, InVariant, Origin};
 pub use saker_engine::write_gate::Stalls;
-use saker_sim::{Duration, Instant};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// Schema of a document of experiments.
 pub const SCHEMA: &str = "saker.reproduce.v1";
@@ -65,37 +66,6 @@ impl Point {
     pub fn is_at(&self, place: &[(&str, &Value)]) -> bool {
         place.iter().all(|(name, value)| self.at.get(*name) == Some(value))
     }
-}
-
-/// A number for JSON: six significant digits behind the point at most, whole numbers without a point.
-pub fn number(value: f64) -> Value {
-    let rounded = (value * 1e6).round() / 1e6;
-    if rounded.fract() == 0.0 && rounded.abs() < 9e15 {
-        return Value::from(rounded as i64);
-    }
-    serde_json::Number::from_f64(rounded).map_or(Value::Null, Value::Number)
-}
-
-/// When an engine stopped or delayed writes: sums by what was done and why, and the last periods, in seconds. `None`: it never did.
-pub fn stalls(stalls: &Stalls) -> Option<Value> {
-    if stalls.is_empty() {
-        return None;
-    }
-    let seconds = |length: Duration| number(length.as_secs_f64());
-    let mut told = json!({});
-    for (hold, cause, held) in stalls.sums() {
-        told[hold.name()][cause.name()] =
-            json!({ "periods": held.periods, "s": seconds(held.time), "writes": held.writes });
-    }
-    let periods = stalls.recent.iter().map(|period| {
-        json!({
-            "hold": period.hold.name(), "cause": period.cause.name(), "writes": period.writes,
-            "begin_s": seconds(period.begin.since(Instant::ZERO)), "length_s": seconds(period.length),
-        })
-    });
-    told["periods"] = periods.collect();
-    told["earlier_periods"] = stalls.gone().into();
-    Some(told)
 }
 
 /// One claim, and whether it holds here.

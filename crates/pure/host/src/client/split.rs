@@ -33,8 +33,8 @@ impl<T: Driver> KvClient<T> {
     /// one command does.
     ///
     /// # Errors
-    /// [`HostError::TransactionLength`] for an entry that no command takes, and for more than [`SPLIT_BYTES_MAX`] together, [`HostError::NoTransactions`], and what keeps a command from
-    /// being answered: the same transaction may be sent again then.
+    /// [`HostError::TransactionLength`] for an entry that no command takes, and for more than [`SPLIT_BYTES_MAX`] together;
+    /// [`HostError::NoTransactions`]; and what keeps a command from being answered: the same transaction may be sent again then.
     pub fn transaction_as(
         &mut self,
         id: TransactionId,
