@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Values that never become whole: the host rings early, lies about lengths, aborts, deletes the queue, resets.
 
-use crate::methods::rig::{Machine, Rig, build, key, value};
+use crate::methods::rig::{Machine, Rig, build, key, payload, value};
 use saker_device::{DeviceConfig, NamespaceConfig};
 use saker_link::{HostQueuePair, Sqe, offset};
 use saker_nvme::admin::build as admin;
@@ -10,11 +10,6 @@ use saker_nvme::{Cqe, Status, vendor_specific};
 use saker_world::{Clocked, Inline};
 
 const NONE: StoreOptions = StoreOptions::NONE;
-
-fn payload(bytes: &[u8]) -> Vec<[u8; 64]> {
-    let slot = |part: &[u8]| std::array::from_fn(|n| part.get(n).copied().unwrap_or(0));
-    bytes.chunks(64).map(slot).collect()
-}
 
 /// Turns until nothing happens any more; what has completed.
 fn settle<D: Machine>(rig: &mut Rig<D>, pair: &mut HostQueuePair) -> Vec<Cqe> {

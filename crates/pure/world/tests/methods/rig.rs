@@ -207,3 +207,9 @@ impl<D: Machine> Rig<D> {
 pub type Quick = Rig<Inline>;
 /// The device in virtual time.
 pub type Timed = Rig<Clocked>;
+
+/// Bytes as slots of a submission queue, the last one filled up with zeros.
+pub fn payload(bytes: &[u8]) -> Vec<[u8; 64]> {
+    let slot = |part: &[u8]| std::array::from_fn(|n| part.get(n).copied().unwrap_or(0));
+    bytes.chunks(64).map(slot).collect()
+}
