@@ -11,6 +11,7 @@ mod command;
 mod cores;
 mod costs;
 mod dispatch;
+mod drains;
 mod order;
 mod pipe;
 mod settings;

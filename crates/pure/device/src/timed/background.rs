@@ -3,7 +3,7 @@
 //! ([`saker_engine::crew`]) do its jobs side by side.
 
 use super::cores::Work;
-use super::{Event, Id, Stage, Timed};
+use super::{Event, Timed};
 use crate::device::Device;
 use crate::execute::kv_status;
 use crate::immediate::QUANTA_WHILE_HELD;
@@ -214,28 +214,6 @@ impl Device<Timed> {
         for n in 0..self.namespaces.len() {
             if !(self.tempo.blocked[n].is_empty() && self.tempo.flushing.is_empty() && self.drains.is_empty())
             {
-                self.start_worker(n);
-            }
-        }
-    }
-
-    fn is_flushed(&mut self, id: Id) -> bool {
-        let finished = self.flash.finished();
-        let token = self.token(id);
-        let (Stage::Flushing, Some(tag)) = (token.stage, token.reply.flush) else { return false };
-        let n = token.namespace;
-        self.namespaces[n].is_flushed(tag, finished)
-    }
-
-    /// Ends the drains that are over; the workers make failed programs good for the others.
-    pub(super) fn wake_drains(&mut self) {
-        self.end_drains();
-        if self.drains.is_empty() {
-            return;
-        }
-        for n in 0..self.namespaces.len() {
-            let owner = self.namespaces[n].owner();
-            if self.namespaces[n].has_debt(&self.flash.view(owner, Class::Background)) {
                 self.start_worker(n);
             }
         }
