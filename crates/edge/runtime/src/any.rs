@@ -9,6 +9,7 @@ use saker_host::Driver;
 use saker_hybrid::Served;
 use saker_initiator::Remote;
 use saker_linux::Passthrough;
+use saker_nvme::group::TransactionId;
 use saker_nvme::vendor_specific::Counter;
 use saker_shards::Sharded;
 use saker_sim::Instant;
@@ -111,6 +112,11 @@ impl AnyDevice {
     /// Whether there is an iterator of that number.
     pub fn has_iterator(&self, nsid: u32, number: u32) -> bool {
         each!(self, d => d.has_iterator(nsid, number))
+    }
+
+    /// Whether parts of a transaction are there.
+    pub fn has_transaction(&self, nsid: u32, id: TransactionId) -> bool {
+        each!(self, d => d.has_transaction(nsid, id))
     }
 
     /// What the medium counts, and segments given up after failed erases.

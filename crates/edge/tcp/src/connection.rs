@@ -8,6 +8,7 @@ mod books;
 mod lines;
 pub(crate) mod messages;
 mod pieces;
+mod refused;
 mod shared;
 
 use std::cell::RefCell;
@@ -358,6 +359,7 @@ impl Core {
     }
 
     fn pass_commands(&mut self) {
+        self.pass_refused();
         let mut commands = Vec::new();
         while let Some(command) = self.target.next_command() {
             match &self.state {

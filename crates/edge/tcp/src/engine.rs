@@ -219,6 +219,7 @@ impl Engine {
                 let now = self.now();
                 commands.into_iter().for_each(|command| self.command(id, command, now));
             }
+            Request::Refused(id, entries) => entries.iter().for_each(|sqe| self.split_refused(id, sqe)),
             Request::Worked(id, token, worked) => self.worked(id, token, worked),
             Request::Drain(id) => {
                 self.lift_limits();
@@ -298,6 +299,7 @@ impl Engine {
         let checked = self.checked(bound, &sqe, data, room, now);
         match checked.and_then(|command| self.admit_iterator(id, &command.sqe).map(|()| command)) {
             Err(status) => {
+                self.split_refused(id, &sqe);
                 let took = Some(self.now().since(now));
                 self.tally.count(class_of(entry.1, self.facts()), entry.0, status, took);
                 self.note_failure(id, entry, status);

@@ -11,6 +11,7 @@ use saker_flash::FlashStats;
 use saker_host::kv_queue::Returned;
 use saker_host::{Connection, Driver, HostError, KvQueue, RawData, SubmitError, Ticket};
 use saker_link::STAGING_BYTES;
+use saker_nvme::group::TransactionId;
 use saker_nvme::vendor_specific::Counter;
 use saker_nvme::{Sqe, Status};
 use saker_sim::{Duration, Instant};
@@ -71,6 +72,11 @@ impl Clocked {
     /// Whether the device has an iterator of that number.
     pub fn has_iterator(&self, nsid: u32, number: u32) -> bool {
         self.device.has_iterator(nsid, number)
+    }
+
+    /// Whether the device has parts of a transaction.
+    pub fn has_transaction(&self, nsid: u32, id: TransactionId) -> bool {
+        self.device.has_transaction(nsid, id)
     }
 
     /// What the medium counts, and segments that were given up.

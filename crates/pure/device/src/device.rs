@@ -13,6 +13,7 @@ mod iterators;
 mod lasting;
 mod salvage;
 mod settings;
+mod splits;
 
 use crate::config::{DeviceConfig, NamespaceKind};
 use crate::controller::{Controller, NamespaceFacts};
@@ -303,6 +304,7 @@ impl<T> Device<T> {
         let of = self.index_of(sqe.nsid.get()).map(|n| &self.namespaces[n].config.kind);
         let csi = if matches!(of, Some(NamespaceKind::Kv { .. })) { csi::KV } else { csi::NVM };
         self.controller.note_failure(qid, sqe, csi, status);
+        self.end_refused(sqe);
     }
 
     /// What Identify tells of the namespaces.

@@ -288,6 +288,12 @@ impl Subsystem {
         self.bound.get(&connection).copied()
     }
 
+    /// Whether a queue has still to authenticate: nothing that it asks for is done.
+    #[must_use]
+    pub fn is_barred(&self, bound: Bound) -> bool {
+        self.associations.get(&bound.cntlid).is_none_or(|association| association.barred.contains(&bound.qid))
+    }
+
     /// Whether a command of this queue goes to [`Subsystem::command`] rather than to the device.
     #[must_use]
     pub fn is_for_controller(bound: Bound, sqe: &Sqe) -> bool {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use saker_auth::Worked;
+use saker_nvme::Sqe;
 use saker_nvme::fabrics::{Connect, ConnectData};
 use saker_nvme::vendor_specific::Counter;
 use saker_nvme_tcp::target::Command;
@@ -24,6 +25,8 @@ pub(crate) enum Request {
     Connect(ConnectionId, u16, Connect, Box<ConnectData>, UnboundedSender<Reply>),
     /// Commands of a connected queue.
     Commands(ConnectionId, Vec<Command>),
+    /// Entries that were answered with an error before their data was whole.
+    Refused(ConnectionId, Vec<Sqe>),
     /// The work for an authentication is done: connection, and token of the command.
     Worked(ConnectionId, u16, Worked),
     /// Close once what was asked before has been answered.

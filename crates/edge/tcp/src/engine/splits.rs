@@ -3,14 +3,20 @@
 //! controllers send under one ID would become one transaction. Nor does it know when a host has gone, whose transactions would take memory
 //! until they time out. A command is judged when it goes to the device, which carries out those of one ID in that order.
 
-use std::collections::BTreeMap;
+#[cfg(test)]
+mod tests;
 
-use saker_nvme::group::{SplitAction, SplitCommand, SplitOutcome, TransactionId, is_split};
+use std::collections::{BTreeMap, BTreeSet};
+
+use saker_nvme::group::{SplitAction, SplitCommand, SplitOutcome, TransactionId, asks_for_outcome, is_split};
 use saker_nvme::vendor_specific::opcode;
 use saker_nvme::{Sqe, Status};
 use saker_target::{Answer, ConnectionId, IoCommand};
 
 use super::{Engine, Flight, Purpose};
+
+/// Owners that are there at least before the device is asked which of their transactions it still has.
+const OWNERS: usize = 1024;
 
 /// A transaction: its namespace and its ID.
 type Split = (u32, TransactionId);
@@ -24,6 +30,8 @@ struct Owner {
     connection: ConnectionId,
     /// Which of all that were begun.
     turn: u64,
+    /// A command of it was refused before the device had it: it ends as soon as the device has been told.
+    is_refused: bool,
 }
 
 /// A command that the device has.
@@ -45,11 +53,19 @@ pub(super) enum Way {
     Outcome,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Splits {
     owners: BTreeMap<Split, Owner>,
     asked: BTreeMap<(ConnectionId, u16), Asked>,
     turns: u64,
+    /// Before there are more, those are looked for that the device has ended by itself.
+    owners_max: usize,
+}
+
+impl Default for Splits {
+    fn default() -> Self {
+        Self { owners: BTreeMap::new(), asked: BTreeMap::new(), turns: 0, owners_max: OWNERS }
+    }
 }
 
 impl Splits {
@@ -67,10 +83,10 @@ impl Splits {
         };
         if begins {
             self.turns += 1;
-            self.owners.insert(split, Owner { cntlid, connection, turn: self.turns });
+            self.owners.insert(split, Owner { cntlid, connection, turn: self.turns, is_refused: false });
         }
         match (self.owners.get(&split), command) {
-            (Some(owner), _) if owner.cntlid == cntlid => {
+            (Some(owner), _) if owner.cntlid == cntlid && !owner.is_refused => {
                 self.asked.insert((connection, token), Asked { split, turn: owner.turn, ends });
                 Way::Device
             }
@@ -89,17 +105,40 @@ impl Splits {
         }
     }
 
+    /// A command of a controller was refused before the device had it. If it has a transaction by that, whose connection that is, and what
+    /// it is.
+    fn refused(&mut self, cntlid: u16, sqe: &Sqe) -> Option<(ConnectionId, Split)> {
+        let command = SplitCommand::decode(sqe).ok()?;
+        let split = (sqe.nsid.get(), command.id());
+        let owner = self.owners.get_mut(&split).filter(|owner| owner.cntlid == cntlid)?;
+        owner.is_refused = true;
+        Some((owner.connection, split))
+    }
+
+    /// Forgets owners whose transactions the device has ended by itself: by a Format, or since nobody went on with them.
+    fn look(&mut self, is_open: impl Fn(&Split) -> bool) {
+        if self.owners.len() < self.owners_max {
+            return;
+        }
+        let Self { owners, asked, .. } = self;
+        let on_their_way: BTreeSet<Split> = asked.values().map(|asked| asked.split).collect();
+        owners.retain(|split, owner| owner.is_refused || on_their_way.contains(split) || is_open(split));
+        self.owners_max = OWNERS.max(2 * self.owners.len());
+    }
+
     fn of(&self, connection: ConnectionId) -> Vec<Split> {
         let mine = self.owners.iter().filter(|(_, owner)| owner.connection == connection);
         mine.map(|(split, _)| *split).collect()
     }
 
-    /// Whether a connection that is gone still has a transaction, which ends now.
-    fn leaves(&mut self, connection: ConnectionId, sqe: &Sqe) -> bool {
-        let split = SplitCommand::decode(sqe).map(|command| (sqe.nsid.get(), command.id()));
-        let is_its =
-            split.is_ok_and(|split| self.owners.get(&split).is_some_and(|o| o.connection == connection));
-        if let (true, Ok(split)) = (is_its, split) {
+    /// Whether a connection still has a transaction that ends now: it is gone, or a command was refused.
+    fn leaves(&mut self, connection: ConnectionId, is_gone: bool, sqe: &Sqe) -> bool {
+        let Ok(split) = SplitCommand::decode(sqe).map(|command| (sqe.nsid.get(), command.id())) else {
+            return false;
+        };
+        let ends = |owner: &Owner| owner.connection == connection && (is_gone || owner.is_refused);
+        let is_its = self.owners.get(&split).is_some_and(ends);
+        if is_its {
             self.owners.remove(&split);
         }
         is_its
@@ -115,15 +154,21 @@ impl Engine {
         let connection = flight.connection;
         match flight.purpose {
             Purpose::Io => {}
-            Purpose::Leave if self.splits.leaves(connection, &command.sqe) => {
+            Purpose::Leave => {
+                let is_gone = !self.peers.contains_key(&connection);
+                if !self.splits.leaves(connection, is_gone, &command.sqe) {
+                    return Some(Status::SUCCESS);
+                }
                 flight.purpose = Purpose::Cleanup;
                 return None;
             }
-            Purpose::Leave => return Some(Status::SUCCESS),
             // It was judged before, and the device had no place for it.
             Purpose::Outcome | Purpose::Cleanup | Purpose::Shutdown => return None,
         }
         let bound = self.subsystem.bound(connection)?;
+        if let Some(local) = &self.local {
+            self.splits.look(|(nsid, id)| local.shared().clocked.has_transaction(*nsid, *id));
+        }
         match self.splits.judge(bound.cntlid, (connection, flight.token), &command.sqe) {
             Way::Device => None,
             Way::Nowhere => Some(Status::SUCCESS),
@@ -145,13 +190,34 @@ impl Engine {
         }
     }
 
+    /// A command was refused before the device had it. If it is one of a transaction that its controller has, that ends: without it the
+    /// others are not what the host wants carried out.
+    pub(super) fn split_refused(&mut self, connection: ConnectionId, sqe: &Sqe) {
+        if !is_split(sqe.opcode) || asks_for_outcome(sqe) {
+            return;
+        }
+        let Some(bound) = self.subsystem.bound(connection).filter(|bound| !self.subsystem.is_barred(*bound))
+        else {
+            return;
+        };
+        // What is said of the data has no part in which transaction it is.
+        if let Some((owner, split)) = self.splits.refused(bound.cntlid, &sqe.with_prp(0, 0)) {
+            self.end_split(owner, split);
+        }
+    }
+
     /// A connection is gone, and so are the transactions that it has begun.
     pub(super) fn end_splits(&mut self, connection: ConnectionId) {
-        for (nsid, id) in self.splits.of(connection) {
-            let sqe = SplitCommand::Control { id, action: SplitAction::Abort }.encode(nsid);
-            let command = IoCommand { sqe, data: Vec::new(), room: 0, is_value: false };
-            self.enqueue(Flight::of(connection, 0, Purpose::Leave, &sqe, self.now()), command);
+        self.splits.asked.retain(|(asker, _), _| *asker != connection);
+        for split in self.splits.of(connection) {
+            self.end_split(connection, split);
         }
+    }
+
+    fn end_split(&mut self, connection: ConnectionId, (nsid, id): Split) {
+        let sqe = SplitCommand::Control { id, action: SplitAction::Abort }.encode(nsid);
+        let command = IoCommand { sqe, data: Vec::new(), room: 0, is_value: false };
+        self.enqueue(Flight::of(connection, 0, Purpose::Leave, &sqe, self.now()), command);
     }
 }
 

@@ -47,9 +47,10 @@ impl Engine {
         self.traffic.push(of, what, (flight, command), flight.asked);
     }
 
-    /// Whose command it is; its connection has one more that is not answered.
+    /// Whose command it is; its connection has one more that is not answered, if anybody is told.
     fn note_outstanding(&mut self, flight: &Flight) -> HostId {
-        let peer = self.peers.get_mut(&flight.connection);
+        let is_own = matches!(flight.purpose, Purpose::Leave | Purpose::Cleanup);
+        let peer = self.peers.get_mut(&flight.connection).filter(|_| !is_own);
         let host = peer.map_or(HostId::OWN, |peer| {
             peer.outstanding += 1;
             peer.host

@@ -41,6 +41,7 @@ mod settings;
 mod spaces;
 mod split_owners;
 mod split_pairs;
+mod split_refused;
 mod splits;
 mod standard;
 pub mod support;

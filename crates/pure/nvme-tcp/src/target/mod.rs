@@ -91,6 +91,8 @@ struct Link {
     /// Memory that commands and what waits to be sent may take now.
     allowed: usize,
     ready: VecDeque<Command>,
+    /// Entries of transactions in parts that were answered with an error before their data was whole.
+    refused: Vec<Sqe>,
     output: Output,
     /// Memory of transfers that are over.
     buffers: Buffers,
@@ -124,6 +126,7 @@ impl Target {
             receiving: 0,
             allowed: limits.memory_max,
             ready: VecDeque::new(),
+            refused: Vec::new(),
             output: Output::default(),
             buffers: Buffers::default(),
             current: receive::Current::default(),
@@ -160,6 +163,12 @@ impl Target {
     /// The next command to execute.
     pub fn next_command(&mut self) -> Option<Command> {
         self.link.ready.pop_front()
+    }
+
+    /// Entries of transactions in parts that have not become commands, and were answered with an error: such a transaction lacks a part.
+    /// They come before all commands that are there.
+    pub fn take_refused(&mut self) -> Vec<Sqe> {
+        std::mem::take(&mut self.link.refused)
     }
 
     /// Connect has succeeded: the queue has so many entries.

@@ -2,6 +2,7 @@
 //! What PDUs from the host do.
 
 use saker_nvme::fabrics;
+use saker_nvme::group::is_split;
 use saker_nvme::sgl::kind;
 use saker_nvme::sqe::{Direction, Psdt};
 use saker_nvme::tcp::{CapsuleCmd, DataPdu, FatalError, flag, pdu_type};
@@ -120,6 +121,7 @@ impl Link {
         match transfer {
             Ok(transfer) => self.begin(sqe, data, transfer),
             Err(status) => {
+                self.note_refused(&sqe);
                 self.respond(cid, status, 0);
                 Ok(())
             }
@@ -145,6 +147,12 @@ impl Link {
         self.waiting.push_back(token);
         self.admit_waiting();
         Ok(())
+    }
+
+    fn note_refused(&mut self, sqe: &Sqe) {
+        if is_split(sqe.opcode) {
+            self.refused.push(*sqe);
+        }
     }
 
     /// Reads the SGL descriptor (NVMe/TCP 1.0, section 3.3.2): one, either of in-capsule data or of the transport.
@@ -208,6 +216,8 @@ impl Link {
             return Ok(());
         }
         if flight.is_spoilt {
+            let sqe = flight.sqe;
+            self.note_refused(&sqe);
             self.complete(token, Status::TRANSIENT_TRANSPORT_ERROR, 0, Vec::new());
             self.admit_waiting();
             return Ok(());

@@ -4,6 +4,7 @@
 
 use saker_nvme::sgl::{SglDescriptor, kind};
 use saker_nvme::tcp::{CapsuleCmd, DataPdu, IcReq, TermReq, flag};
+use saker_nvme::vendor_specific::opcode;
 use saker_nvme::{Cqe, Sqe, Status};
 use saker_nvme_tcp::{Target, TargetLimits, crc32c};
 use zerocopy::{FromBytes, IntoBytes};
@@ -223,6 +224,33 @@ fn wrong_data_digests_end_only_their_command() {
     target.sent(24);
     target.feed(&[pdu.as_bytes(), b"abcd", &crc32c(b"abcd").to_le_bytes()].concat());
     assert_eq!(target.next_command().unwrap().data, b"abcd");
+}
+
+/// Who keeps a transaction in parts is told of a part that was refused here, in capsules and in transfers, and of nothing else.
+#[test]
+fn parts_of_transactions_that_are_refused_are_told() {
+    let mut target = open_target(2, 8);
+    let mut spoil = |code, is_inline| {
+        let kind = if is_inline { kind::DATA_BLOCK_IN_CAPSULE } else { kind::TRANSPORT_DATA_BLOCK };
+        let sqe = Sqe::new(code, 1).with_cid(7).with_sgl(&SglDescriptor::new(kind, 0, 4));
+        let mut pdu = CapsuleCmd::new(sqe);
+        if is_inline {
+            (pdu.ch.flags, pdu.ch.pdo, pdu.ch.plen) = (flag::DATA_DIGEST, 72, 80.into());
+            target.feed(&[pdu.as_bytes(), b"abcd", &[0; 4]].concat());
+        } else {
+            target.feed(pdu.as_bytes());
+            let mut data = DataPdu::h2c(7, 0, 0, 4);
+            data.ch.flags = flag::DATA_DIGEST | flag::LAST;
+            (data.ch.pdo, data.ch.plen) = (24, 32.into());
+            target.feed(&[data.as_bytes(), b"abcd", &[0; 4]].concat());
+        }
+        assert!(!target.has_ended() && target.next_command().is_none());
+        target.take_refused().iter().map(|sqe| (sqe.opcode, sqe.cid.get())).collect::<Vec<_>>()
+    };
+    for is_inline in [true, false] {
+        assert_eq!(spoil(opcode::TRANSACTION_PART, is_inline), [(opcode::TRANSACTION_PART, 7)]);
+        assert_eq!(spoil(1, is_inline), []);
+    }
 }
 
 #[test]

@@ -112,7 +112,13 @@ impl Splits {
         self.open.get(&id)
     }
 
-    fn end(&mut self, id: TransactionId) {
+    /// Whether parts of it are there.
+    pub fn has(&self, id: TransactionId) -> bool {
+        self.find(id).is_some()
+    }
+
+    /// Forgets what was sent of one.
+    pub fn end(&mut self, id: TransactionId) {
         if let Some(ended) = self.open.remove(&id) {
             self.bytes -= ended.bytes();
         }

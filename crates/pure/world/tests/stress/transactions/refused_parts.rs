@@ -4,12 +4,16 @@
 use super::splits::{FIRST, LAST, NEXT, control, good, id, part, payload, refused, store, value};
 use super::{ENGINES, RETRIEVE};
 use crate::stress::groups::{end, roomy, small_with};
-use crate::stress::rig::{Machine, Rig};
+use crate::stress::rig::{KV, Machine, Rig};
 use crate::stress::tier;
+use saker_assembly::Build;
+use saker_host::RawData;
 use saker_nvme::Status;
-use saker_nvme::group::{Ask, COUNT_BYTES, SPLIT_BYTES_MAX, SplitAction, SplitOutcome, TransactionId};
+use saker_nvme::group::{
+    Ask, COUNT_BYTES, SPLIT_BYTES_MAX, SplitAction, SplitCommand, SplitOutcome, TransactionId,
+};
 use saker_sim::{Rng, Seed};
-use saker_world::Inline;
+use saker_world::{Clocked, Inline};
 
 /// What can be wrong with a part, and its status.
 fn wrong() -> Vec<(&'static str, Vec<u8>, Status)> {
@@ -67,6 +71,35 @@ fn a_malformed_part_ends_it() {
         }
         assert_eq!(value(&mut rig, b"before"), None, "{engine:?}");
         assert!(number > 2 * 16);
+    }
+}
+
+/// One whose data cannot be reached is refused before anybody has looked at it, and ends it too.
+fn nowhere<D: Machine>(build: &Build) {
+    let mut rig = Rig::<D>::new(build);
+    let mut number = 0;
+    let too_many = SPLIT_BYTES_MAX as u32 + 4;
+    for (bytes, prp) in [(too_many, 0), (64, 3), (64, 1 << 60), (8 << 12, 4)] {
+        for (begins, commits) in [FIRST, NEXT, LAST] {
+            number += 1;
+            let id = id(1, number);
+            good(part(&mut rig, id, FIRST, &[store(b"before", b"1")]));
+            let sqe = SplitCommand::Part { id, bytes, begins, commits }.encode(KV).with_prp(prp, 0);
+            let told = rig.call(KV, sqe, RawData::Untouched).status;
+            assert!(!told.is_success() && !told.is(Status::NO_SUCH_TRANSACTION), "{told}");
+            refused(part(&mut rig, id, LAST, &[store(b"behind", b"1")]), Status::NO_SUCH_TRANSACTION);
+            let outcome = good(control(&mut rig, id, SplitAction::Outcome));
+            assert_eq!(outcome, SplitOutcome::NotDone as u32, "{bytes} bytes at {prp}");
+        }
+    }
+    assert_eq!((value(&mut rig, b"before"), value(&mut rig, b"behind")), (None, None));
+}
+
+#[test]
+fn one_whose_data_is_nowhere_ends() {
+    for engine in ENGINES.iter().copied() {
+        nowhere::<Inline>(&small_with(engine, true, 24));
+        nowhere::<Clocked>(&small_with(engine, true, 25));
     }
 }
 
