@@ -162,6 +162,37 @@ static void transactions(const char *engine) {
     HOLDS(saker_close(store) == SAKER_OK);
 }
 
+/* What does not fit is told before anything is done, in each way to say it. */
+static void too_long(const char *engine) {
+    static uint8_t value[(1 << 20) + 1];
+    saker_store *store = opened(engine);
+    saker_txn *txn = NULL;
+    saker_batch *batch = NULL;
+    uint8_t buffer[8];
+    size_t bytes = 0;
+    uint32_t outcome = 0;
+    bool flag = true;
+    HOLDS(saker_put(store, B("key"), B("before")) == SAKER_OK);
+    for (int way = 0; way < 3; way++) {
+        int32_t answer = SAKER_OK;
+        if (way < 2) {
+            HOLDS(saker_txn_begin(store, &txn) == SAKER_OK && saker_txn_put(txn, B("key"), value, sizeof value) == SAKER_OK);
+            HOLDS(saker_txn_put(txn, B("other, under a long key"), B("never")) == SAKER_OK);
+            answer = way == 0 ? saker_txn_commit(txn) : saker_txn_commit_as(txn, HOST, 1, NULL);
+        } else {
+            HOLDS(saker_batch_new(SAKER_ATOMIC, &batch) == SAKER_OK && saker_batch_put(batch, B("key"), value, sizeof value) == SAKER_OK);
+            HOLDS(saker_batch_put(batch, B("other, under a long key"), B("never")) == SAKER_OK);
+            answer = saker_write(store, batch);
+            HOLDS(saker_batch_free(batch) == SAKER_OK);
+        }
+        HOLDS(answer == SAKER_TRANSACTION_LENGTH && strstr(saker_error_text(), "too long") != NULL);
+        HOLDS(saker_get(store, B("key"), buffer, sizeof buffer, &bytes) == SAKER_OK && bytes == 6);
+        HOLDS(saker_exists(store, B("other, under a long key"), &flag) == SAKER_OK && !flag);
+        HOLDS(saker_txn_outcome(store, HOST, 1, &outcome) == SAKER_OK && outcome == SAKER_TXN_NOT_DONE);
+    }
+    HOLDS(saker_close(store) == SAKER_OK);
+}
+
 /* Whatever is wrong is a number, and nothing else happens. */
 static void misuse(void) {
     saker_store *store = NULL;
@@ -349,6 +380,17 @@ static void processes(const char *folder) {
     if (child == 0)
         _exit(saker_put(store, B("key"), B("x")) == SAKER_FORKED && saker_close(store) == SAKER_FORKED ? 0 : 1);
     HOLDS(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    /* A transaction that was begun before a fork is the parent's. */
+    saker_txn *txn = NULL;
+    HOLDS(saker_txn_begin(store, &txn) == SAKER_OK && saker_txn_put(txn, B("both"), B("1")) == SAKER_OK);
+    child = fork();
+    if (child == 0) {
+        bool is_refused = saker_txn_put(txn, B("child"), B("x")) == SAKER_FORKED && saker_txn_commit_as(txn, HOST, 1, NULL) == SAKER_FORKED;
+        _exit(is_refused && saker_txn_begin(store, &txn) == SAKER_FORKED ? 0 : 1);
+    }
+    HOLDS(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    HOLDS(saker_txn_commit_as(txn, HOST, 1, NULL) == SAKER_OK && saker_get(store, B("both"), buffer, sizeof buffer, &bytes) == SAKER_OK);
+    HOLDS(saker_get(store, B("child"), buffer, sizeof buffer, &bytes) == SAKER_NOT_FOUND);
     HOLDS(saker_put(store, B("key"), B("still here")) == SAKER_OK && saker_close(store) == SAKER_OK);
 }
 
@@ -378,6 +420,7 @@ int main(int count, char **arguments) {
         batches_and_scans(engines[n]);
         many_and_facts(engines[n]);
         transactions(engines[n]);
+        too_long(engines[n]);
     }
     misuse();
     threads();

@@ -39,3 +39,4 @@ mod stores;
 mod support;
 mod transactions;
 mod transfer_kill;
+mod unwound;

@@ -11,5 +11,6 @@ mod memory;
 mod memory_buffer;
 mod pairs;
 mod rig;
+mod transactions;
 mod unplug;
 mod vendor;

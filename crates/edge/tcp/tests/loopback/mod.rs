@@ -39,6 +39,7 @@ mod sessions;
 #[path = "../../../saker/tests/support/settings.rs"]
 mod settings;
 mod spaces;
+mod split_beside;
 mod split_owners;
 mod split_pairs;
 mod split_refused;

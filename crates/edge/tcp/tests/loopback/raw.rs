@@ -16,7 +16,7 @@ use zerocopy::IntoBytes;
 /// The longest a test waits for the other side.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Who it is, unless it is somebody else.
-const HOST: &str = "nqn.2014-08.org.example:raw";
+pub const HOST: &str = "nqn.2014-08.org.example:raw";
 
 /// A socket to the server.
 pub fn dial(address: SocketAddr) -> TcpStream {

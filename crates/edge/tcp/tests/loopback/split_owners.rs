@@ -23,20 +23,26 @@ pub const COMMITS: (bool, bool) = (false, true);
 
 /// A controller with one queue.
 pub struct Controller {
-    _admin: RawQueue,
+    pub admin: RawQueue,
     pub io: RawQueue,
+    /// The namespace of its transactions.
+    pub nsid: u32,
 }
 
 impl Controller {
     pub fn of(server: &Server) -> Self {
-        let (address, name) = (server.addresses()[0], &server.names()[0]);
+        Self::of_subsystem(server, 0)
+    }
+
+    pub fn of_subsystem(server: &Server, n: usize) -> Self {
+        let (address, name) = (server.addresses()[0], &server.names()[n]);
         let (admin, cntlid) = RawQueue::admin(address, name);
         let (io, _) = RawQueue::connect(address, name, cntlid, (1, 32)).expect("a queue");
-        Self { _admin: admin, io }
+        Self { admin, io, nsid: NSID }
     }
 
     fn ask(&mut self, command: SplitCommand, data: Data) -> Result<u32, Status> {
-        let answer = self.io.execute(command.encode(NSID), data).cqe;
+        let answer = self.io.execute(command.encode(self.nsid), data).cqe;
         if answer.status().is_success() { Ok(answer.result_dw0()) } else { Err(answer.status()) }
     }
 
