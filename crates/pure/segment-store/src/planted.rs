@@ -12,6 +12,8 @@ pub enum Fault {
     TombstonesDropped,
     /// A torn page passes for a whole one, and checksums say nothing: values are torn.
     TornPagesPass,
+    /// Pages in which transactions end are programmed as any others: without a capacitor one survives without another that it has read from.
+    CommitsOvertaken,
 }
 
 #[cfg(feature = "planted")]
