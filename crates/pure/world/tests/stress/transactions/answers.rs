@@ -93,7 +93,7 @@ impl Model {
         self.last.insert(key.to_vec(), version);
     }
 
-    fn step<D: Machine>(&mut self, rig: &mut Rig<D>, rng: &mut Rng, shared: bool) -> bool {
+    fn step<D: Machine>(&mut self, rig: &mut Rig<D>, rng: &mut Rng) -> bool {
         let entries = self.entries(rng);
         let outcome = transact(rig, &entries);
         let fates: Vec<_> = entries.iter().map(|e| self.holds(e)).collect();
@@ -107,13 +107,9 @@ impl Model {
                 assert!(moved || matches!(fate, Some(Err(s)) if status.is(s)), "{status} {at}: {fates:?}");
                 assert!(first.is_none_or(|first| at as usize <= first), "the first decides");
                 if moved {
-                    self.last.remove(&entries[at as usize].1);
-                    let read = transact(rig, &[(RETRIEVE, entries[at as usize].1.clone(), vec![])]);
-                    let version = read.expect("a read is never refused")[0].1;
-                    self.last.insert(entries[at as usize].1.clone(), version);
-                    if !shared {
-                        self.saw(&entries[at as usize].1, version);
-                    }
+                    let key = &entries[at as usize].1;
+                    let read = transact(rig, &[(RETRIEVE, key.clone(), vec![])]);
+                    self.saw(key, read.expect("a read is never refused")[0].1);
                 }
                 return false;
             }
@@ -156,7 +152,7 @@ fn history<D: Machine>(engine: EngineKind, seed: u64, bits: u32) {
     let (mut rig, mut rng) = (Rig::<D>::new(&build), Seed(seed).child("transactions").rng());
     let (mut model, mut done) = (Model::default(), 0);
     for step in 1..=tier(800, 8000) {
-        done += u64::from(model.step(&mut rig, &mut rng, bits < 128));
+        done += u64::from(model.step(&mut rig, &mut rng));
         if step % 50 == 0 {
             let flushed = rig.call(KV, Sqe::new(0, KV), RawData::Untouched);
             assert!(flushed.status.is_success());
