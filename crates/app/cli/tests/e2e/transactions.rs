@@ -76,6 +76,37 @@ fn a_script_with_an_id_is_carried_out_once() {
     }
 }
 
+/// A dump has pairs alone: what tells of transactions stays, and does not come along.
+#[test]
+fn a_dump_knows_of_no_transactions() {
+    let desk = Desk::with_image();
+    desk.write("sell.txt", b"put stock 2\n");
+    let id = ["--host-id", "str:the shop's ID...", "--number", "17"];
+    desk.disk(&[&["txn", "sell.txt"][..], &id].concat()).good();
+    let dumped = desk.disk(&["dump", "pairs.tsv"]).good();
+    assert_eq!(desk.read("pairs.tsv"), b"stock\t2\n", "{dumped}");
+    assert_eq!(desk.disk(&["list"]).good(), "stock\n");
+    let new = Desk::with_image();
+    new.write("pairs.tsv", &desk.read("pairs.tsv"));
+    new.disk(&["load", "pairs.tsv"]).good();
+    assert_eq!(new.disk(&["get", "stock"]).good(), "2");
+    let ask = [&["txn", "--outcome"][..], &id].concat();
+    assert_eq!((desk.disk(&ask).good(), new.disk(&ask).good()), ("done\n".into(), "not done\n".into()));
+}
+
+/// More than a transaction may write is refused by what it is, and nothing is done.
+#[test]
+fn what_is_too_long_is_not_done() {
+    let desk = Desk::with_image();
+    let long = format!("put stock 2\nput long {}\n", "v".repeat((1 << 20) + 1));
+    desk.write("long.txt", long.as_bytes());
+    for id in [&[][..], &["--host-id", "str:the shop's ID...", "--number", "1"]] {
+        let refused = desk.disk(&[&["txn", "long.txt"][..], id].concat()).refused(1);
+        assert!(refused.contains("is too long: the device takes at most"), "{refused}");
+        assert_eq!(desk.disk(&["list"]).good(), "");
+    }
+}
+
 #[test]
 fn scripts_and_devices_that_make_no_sense() {
     let desk = Desk::with_image();
