@@ -5,6 +5,7 @@ use crate::error::LabError;
 use crate::judge::Book;
 use crate::plan::{Plan, Settings};
 use crate::report::{Check, Point};
+use crate::shared_runs::SharedRuns;
 use saker_assembly::Build;
 use saker_device::{EngineKind, Settings as EngineSettings};
 use saker_profile::Profile;
@@ -20,6 +21,8 @@ pub struct Context<'a> {
     /// How much smaller than published.
     pub scale: u32,
     pub(crate) settings: &'a Settings,
+    /// What other experiments have run, too.
+    pub(crate) runs: &'a SharedRuns,
     pub(crate) progress: Option<Sender<Progress>>,
 }
 

@@ -18,6 +18,7 @@ pub mod report;
 pub mod rig;
 pub mod run;
 pub mod settings;
+mod shared_runs;
 pub mod spread;
 mod tolerance;
 

@@ -38,6 +38,9 @@ pub struct Plan {
     /// Memory that it takes at its scale, in MiB, if that is much: so that not too much runs at once.
     #[serde(default)]
     pub memory_mib: u64,
+    /// Seconds of a core that it takes, about, if that is more than half a minute: the longest begin first, so that none is left alone at the end.
+    #[serde(default)]
+    pub run_s: u32,
     /// How much smaller than published it runs unless asked otherwise.
     pub default_scale: u32,
     /// The experiment's own parameters.

@@ -47,6 +47,9 @@ pub fn check(bench: &mut Bench, model: &Model) {
     let is_right =
         if bench.kind().counts_pairs() { pairs == model.len() as u64 } else { pairs >= model.len() as u64 };
     assert!(is_right, "{pairs} of {}", model.len());
+    for (name, n) in bench.store.counters() {
+        assert_eq!(bench.store.counter(name), Some(n), "{name} alone and among all counters");
+    }
 }
 
 /// A kill or a power cut, before which everything is flushed where the page buffer can be lost.

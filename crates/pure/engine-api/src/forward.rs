@@ -87,6 +87,7 @@ macro_rules! forward_engine {
                 looks fn log_stats() -> LogStats;
                 looks fn memory() -> Memory;
                 looks fn counters() -> Vec<(&'static str, u64)>;
+                looks fn counter(name: &str) -> Option<u64>;
                 looks fn settings() -> Settings;
                 changes fn place_of<M: SegmentStore>(key: &[u8], medium: &mut M) -> Option<(u64, u32)>;
                 looks fn spoils<M: SegmentStore>(wrong: LogFlip, medium: &M) -> Option<LogFlip>;

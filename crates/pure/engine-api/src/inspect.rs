@@ -23,6 +23,11 @@ pub trait Inspect {
         Vec::new()
     }
 
+    /// One of [`counters`](Self::counters); `None`: there is none of that name. For who looks often.
+    fn counter(&self, name: &str) -> Option<u64> {
+        self.counters().into_iter().find_map(|(known, n)| (known == name).then_some(n))
+    }
+
     /// Its settings as they are now, whether they were asked for or not, as far as numbers can say them.
     fn settings(&self) -> Settings {
         Settings::NONE

@@ -3,6 +3,7 @@ use super::*;
 use crate::chart::Figure;
 use crate::plan::{ChartPlan, Planted, Settings};
 use crate::report::{Experiment, Verdict};
+use crate::shared_runs::SharedRuns;
 use saker_testing::is_soak;
 use std::collections::BTreeSet;
 
@@ -255,8 +256,13 @@ fn planted_changes_turn_checks_red() {
             let profile =
                 set.into_iter().flatten().map(|text| crate::settings::setting(text).unwrap()).collect();
             plant(planted.and_then(|planted| planted.fault.as_deref()));
-            let found =
-                crate::run::run_plan(entry, &plan, &Settings { profile, ..Settings::default() }, None);
+            let found = crate::run::run_plan(
+                entry,
+                &plan,
+                &Settings { profile, ..Settings::default() },
+                &SharedRuns::default(),
+                None,
+            );
             plant(None);
             found.unwrap()
         };

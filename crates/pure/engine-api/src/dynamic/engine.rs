@@ -129,6 +129,8 @@ pub trait DynEngine: Debug + Send {
     fn memory(&self) -> Memory;
     /// [`Inspect::counters`](crate::Inspect::counters).
     fn counters(&self) -> Vec<(&'static str, u64)>;
+    /// [`Inspect::counter`](crate::Inspect::counter).
+    fn counter(&self, name: &str) -> Option<u64>;
     /// [`Inspect::settings`](crate::Inspect::settings).
     fn settings(&self) -> Settings;
     /// [`Inspect::place_of`](crate::Inspect::place_of).
@@ -329,6 +331,10 @@ impl<E: Engine + Send + 'static> DynEngine for E {
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
         crate::Inspect::counters(self)
+    }
+
+    fn counter(&self, name: &str) -> Option<u64> {
+        crate::Inspect::counter(self, name)
     }
 
     fn settings(&self) -> Settings {

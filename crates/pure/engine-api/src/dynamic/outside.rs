@@ -266,6 +266,10 @@ impl Inspect for Outside {
         self.0.counters()
     }
 
+    fn counter(&self, name: &str) -> Option<u64> {
+        self.0.counter(name)
+    }
+
     fn settings(&self) -> Settings {
         self.0.settings()
     }

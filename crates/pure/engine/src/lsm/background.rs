@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The order of background work: what must be made good first, then what writes wait for, then what is owed.
 
-use super::{LsmStore, policy};
+use super::LsmStore;
 use crate::ordered::background::Piece;
 use crate::ordered::structure::Manifests;
 use saker_engine_api::{Background, JobKind};
@@ -79,7 +79,7 @@ impl LsmStore {
 
     pub(super) fn must_merge(&self) -> bool {
         let trigger = u64::from(self.config.level0_file_num_compaction_trigger.max(1));
-        self.reveal.merges() || policy::runs(&self.config, self.own.levels.level(0).iter()) >= trigger
+        self.reveal.merges() || self.own.sizes.level0 >= trigger
     }
 
     pub(super) fn collect_step<M: SegmentStore, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {

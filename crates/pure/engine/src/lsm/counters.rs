@@ -14,6 +14,8 @@ impl LsmStore {
     pub fn counters(&self) -> Vec<(&'static str, u64)> {
         let stats = self.lsm_stats();
         let (delays, stops) = (stats.stalls.delays, stats.stalls.stops);
+        // Each is a sum over all tables.
+        let (memory, description_bytes) = (self.memory(), self.description_bytes());
         let [memtable, level0, pending] = WriteStallCause::ALL.map(|cause| cause as usize);
         let mut counters = vec![
             ("memtable_limit_delays", delays[memtable]),
@@ -33,9 +35,9 @@ impl LsmStore {
             ("table_pages_moved", stats.table_pages_moved),
             ("table_segments_released", stats.table_segments_released),
             ("num_snapshots", self.own.snapshots.len() as u64),
-            ("memtable_bytes", self.memory().index_bytes),
-            ("table_description_bytes", self.description_bytes()),
-            ("pinned_level_bytes", self.memory().directory_bytes - self.description_bytes()),
+            ("memtable_bytes", memory.index_bytes),
+            ("table_description_bytes", description_bytes),
+            ("pinned_level_bytes", memory.directory_bytes - description_bytes),
         ];
         let packing = self.packing_stats();
         counters.extend([
@@ -47,6 +49,17 @@ impl LsmStore {
         counters.extend(stats.traffic.counters());
         counters.extend(self.tables_by_level().iter().zip(LEVEL_TABLES).map(|(n, name)| (name, *n as u64)));
         counters
+    }
+
+    /// What a detector of stalls looks at. The others are sums over all tables.
+    pub(super) fn load_counter(&self, name: &str) -> Option<u64> {
+        match name {
+            "estimate_pending_compaction_bytes" => Some(self.pending_compaction_bytes()),
+            "num_immutable_mem_table" => Some(self.own.frozen.len() as u64),
+            "num_files_at_level0" => Some(self.own.sizes.level0),
+            "memtable_bytes" => Some(self.memtable_bytes()),
+            _ => None,
+        }
     }
 
     fn description_bytes(&self) -> u64 {

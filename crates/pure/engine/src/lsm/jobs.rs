@@ -46,9 +46,9 @@ impl LsmStore {
 
     /// Collections enter anew what they move: not while entries wait to be merged, nor while memtables wait to be flushed.
     fn may_collect(&self) -> bool {
-        let merges = self.must_merge() && !self.own.compactions.is_empty();
-        let is_behind = self.is_full() && !self.may_freeze();
-        self.gc.is_some() && !merges && !is_behind
+        let merges = || self.must_merge() && !self.own.compactions.is_empty();
+        let is_behind = || self.is_full() && !self.may_freeze();
+        self.gc.is_some() && !merges() && !is_behind()
     }
 
     fn has_rest<M: SegmentStore>(&self, m: &M) -> bool {

@@ -48,6 +48,10 @@ impl Structure for Lsm {
     fn counters(store: &LsmStore) -> Vec<(&'static str, u64)> {
         store.counters()
     }
+
+    fn counter(store: &LsmStore, name: &str) -> Option<u64> {
+        store.load_counter(name)
+    }
 }
 
 impl Tuned for Lsm {

@@ -282,11 +282,10 @@ impl<S: Structure> Inspect for Store<S> {
     /// Memtables count as the index, what the structure keeps and the DMA log table as its directory.
     fn memory(&self) -> Memory {
         let held = u64::from(self.log.segments_held()) * size_of::<Segment>() as u64;
-        let frozen: u64 = self.own.frozen().map(|table| table.bytes()).sum();
         let fills_gaps = self.settings.packing.is_some_and(Packing::fills_gaps);
         let table = if fills_gaps { self.landing.memory_bytes() } else { 0 };
         let directory_bytes = self.own.memory_bytes(self.page_bytes()) + table + self.recent.bytes();
-        Memory { index_bytes: self.mem.bytes() + frozen, directory_bytes, segment_bytes: held }
+        Memory { index_bytes: self.memtable_bytes(), directory_bytes, segment_bytes: held }
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
@@ -295,6 +294,11 @@ impl<S: Structure> Inspect for Store<S> {
         counters.push(("group_members", self.groups.members));
         counters.push(("prefetch_hits", self.prefetch.hits()));
         counters
+    }
+
+    fn counter(&self, name: &str) -> Option<u64> {
+        let all = || self.counters().into_iter().find_map(|(known, n)| (known == name).then_some(n));
+        S::counter(self, name).or_else(all)
     }
 
     fn settings(&self) -> Settings {

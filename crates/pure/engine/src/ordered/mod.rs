@@ -161,6 +161,11 @@ impl<S: Structure> Store<S> {
         }
     }
 
+    /// Modelled bytes of all memtables.
+    pub(crate) fn memtable_bytes(&self) -> u64 {
+        self.mem.bytes() + self.own.frozen().map(|table| table.bytes()).sum::<u64>()
+    }
+
     /// A page of the structure is needed.
     pub(crate) fn add_page(&mut self, page: PageAddr) {
         let (segment, bytes) = (self.page_segment(page), self.page_bytes());

@@ -85,6 +85,11 @@ impl HostKv {
         self.store.counters()
     }
 
+    /// One of them; `None`: there is none of that name.
+    pub fn counter(&self, name: &str) -> Option<u64> {
+        self.store.counter(name)
+    }
+
     /// The engine's name.
     pub fn engine_name(&self) -> &'static str {
         self.store.name()

@@ -58,16 +58,13 @@ impl Hybrid {
     }
 
     pub(crate) fn look(&mut self) {
-        let mut load = Load::default();
-        for (name, n) in self.main.counters() {
-            match name {
-                // Tables as the main tree's own triggers count them: one memtable may become many.
-                "num_files_at_level0" => load.level0 = n,
-                "memtable_bytes" => load.memtable_bytes = n,
-                "estimate_pending_compaction_bytes" => load.pending_bytes = n,
-                _ => {}
-            }
-        }
+        let of = |name| self.main.counter(name).unwrap_or(0);
+        let load = Load {
+            // Tables as the main tree's own triggers count them: one memtable may become many.
+            level0: of("num_files_at_level0"),
+            memtable_bytes: of("memtable_bytes"),
+            pending_bytes: of("estimate_pending_compaction_bytes"),
+        };
         self.detecting.load = load;
         if self.options.detector == Detector::Published {
             let redirects = self.is_published_stall(&load);

@@ -2,17 +2,19 @@
 //! What crosses the link second by second: while writes are stopped, otherwise, and with redirection.
 
 use super::systems::{Setup, System};
-use super::{Parameters, add_run, complete, factor, key, value, writes};
+use super::{Parameters, add_run, complete, factor, key, value};
 use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
 use crate::rig;
+use crate::shared_runs::Made;
 use saker_engine::write_gate::{Hold, Period};
 use saker_hybrid::Rollback;
 use saker_sim::Duration;
 use saker_world::{Job, Op, RunResult};
 use serde_json::json;
+use std::sync::Arc;
 
 /// Writes at least.
 const WRITES_MIN: u64 = 4000;
@@ -24,7 +26,7 @@ const DEPTH: u16 = 8;
 /// A run, and the seconds in which writes were stopped all the time.
 struct Run {
     name: String,
-    result: RunResult,
+    run: Arc<Made>,
     second: Duration,
     is_stopped: Vec<bool>,
 }
@@ -34,16 +36,26 @@ impl Run {
         setup.cx.note(name.to_owned());
         let threads = setup.plan.judged_threads;
         let result = complete(system.run(setup, threads, &[job])?.results, name)?.swap_remove(0);
+        Ok(Self::made(setup, name, Arc::new(Made { result, changes: [0; 2] })))
+    }
+
+    /// Workload A.
+    fn of_writes(setup: &Setup<'_>, system: System, operations: u64) -> Result<Self, LabError> {
+        let run = setup.writes(operations, system, setup.plan.judged_threads)?;
+        Ok(Self::made(setup, &system.name(), run))
+    }
+
+    fn made(setup: &Setup<'_>, name: &str, run: Arc<Made>) -> Self {
         let second = super::second(setup.factor);
-        let is_stopped = stopped(&result, second);
-        Ok(Self { name: name.to_owned(), result, second, is_stopped })
+        let is_stopped = stopped(&run.result, second);
+        Self { name: name.to_owned(), run, second, is_stopped }
     }
 
     /// Megabytes a second of each whole second, and whether writes were stopped in it.
     fn seconds(&self) -> impl Iterator<Item = (f64, bool)> + '_ {
-        let whole = self.result.link_timeline.len().saturating_sub(1);
+        let whole = self.run.result.link_timeline.len().saturating_sub(1);
         let rate = |bytes: &u64| *bytes as f64 / 1e6 / self.second.as_secs_f64();
-        let seconds = self.result.link_timeline.iter().take(whole).map(rate);
+        let seconds = self.run.result.link_timeline.iter().take(whole).map(rate);
         seconds.zip(self.is_stopped.iter().copied())
     }
 
@@ -54,7 +66,7 @@ impl Run {
 
     fn points(&self, series: &mut Vec<Point>) {
         let mut whole = Point::at([("system", json!(self.name)), ("run", json!("whole"))]);
-        add_run(&mut whole, &self.result);
+        add_run(&mut whole, &self.run.result);
         whole.add("link_mb_per_s_stopped", self.mean(Some(true)));
         whole.add("link_mb_per_s_otherwise", self.mean(Some(false)));
         series.push(whole);
@@ -102,8 +114,7 @@ pub fn idle(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let setup = Setup::new(cx, &plan, factor(cx, operations));
     let mut series = Vec::new();
     let available = available(&setup, operations, &mut series)?;
-    let job = writes(cx, operations, plan.value_bytes);
-    let run = Run::of(&setup, System::RocksDb { slowdown: false }, job, "RocksDB without slowdown")?;
+    let run = Run::of_writes(&setup, System::RocksDb { slowdown: false }, operations)?;
     run.points(&mut series);
     let least = run.seconds().filter(|(_, is)| *is).map(|(rate, _)| rate).fold(f64::NAN, f64::min);
     let (inside, outside) = (run.mean(Some(true)), run.mean(Some(false)));
@@ -131,9 +142,8 @@ pub fn usage(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let plan: Parameters = cx.plan.parameters();
     let operations = cx.operations(WRITES_MIN);
     let setup = Setup::new(cx, &plan, factor(cx, operations));
-    let job = || writes(cx, operations, plan.value_bytes);
-    let rocks = Run::of(&setup, System::RocksDb { slowdown: false }, job(), "RocksDB without slowdown")?;
-    let kvaccel = Run::of(&setup, System::KvAccel(Rollback::Eager), job(), "KVAccel")?;
+    let rocks = Run::of_writes(&setup, System::RocksDb { slowdown: false }, operations)?;
+    let kvaccel = Run::of_writes(&setup, System::KvAccel(Rollback::Eager), operations)?;
     let mut series = Vec::new();
     [&rocks, &kvaccel].iter().for_each(|run| run.points(&mut series));
     let (of_rocks, of_kvaccel) = (rocks.mean(None), kvaccel.mean(None));

@@ -9,6 +9,7 @@ pub mod sweep;
 mod systems;
 pub mod throughput;
 pub mod timelines;
+mod workload_a;
 
 use crate::context::Context;
 use crate::error::LabError;

@@ -43,6 +43,7 @@ impl Scale {
     fn run(cx: &Context<'_>, plan: &Parameters, operations: u64) -> Result<Self, LabError> {
         let setup = Setup::new(cx, plan, factor(cx, operations));
         cx.note(format!("1/{} of the published scale", setup.factor));
+        setup.writes_ahead(operations, &SYSTEMS.map(|system| (system, plan.judged_threads)))?;
         let run = |system| Line::run(&setup, operations, system, plan.judged_threads);
         let lines = SYSTEMS.into_iter().map(run).collect::<Result<_, _>>()?;
         Ok(Self { factor: setup.factor, lines })
@@ -50,17 +51,17 @@ impl Scale {
 
     fn of(&self, system: System, show: impl Fn(&RunResult) -> f64) -> f64 {
         let line = self.lines.iter().find(|line| line.system == system);
-        line.map_or(f64::NAN, |line| show(&line.result))
+        line.map_or(f64::NAN, |line| show(&line.run.result))
     }
 
     fn points(&self) -> impl Iterator<Item = Point> + '_ {
         self.lines.iter().map(|line| {
             let place = [("system", json!(line.system.name())), ("factor", json!(self.factor))];
             let mut point = Point::at(place);
-            add_run(&mut point, &line.result);
-            point.add("seconds_without_a_write", poor_seconds(&line.result, 0.0) as f64);
-            point.add("seconds_below_a_tenth", poor_seconds(&line.result, 0.1) as f64);
-            point.add("seconds", line.result.timeline.len() as f64);
+            add_run(&mut point, &line.run.result);
+            point.add("seconds_without_a_write", poor_seconds(&line.run.result, 0.0) as f64);
+            point.add("seconds_below_a_tenth", poor_seconds(&line.run.result, 0.1) as f64);
+            point.add("seconds", line.run.result.timeline.len() as f64);
             point
         })
     }

@@ -2,15 +2,17 @@
 //! Workload A by threads that compact: throughput, tail, throughput for CPU.
 
 use super::systems::{Setup, System};
-use super::{Parameters, add_run, complete, factor, writes};
+use super::{Parameters, add_run, factor};
 use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
+use crate::shared_runs::Made;
 use saker_hybrid::Rollback;
 use saker_world::RunResult;
 use saker_world::stores::adoc::WhenNoneWaits;
 use serde_json::json;
+use std::sync::Arc;
 
 /// Writes at least.
 const WRITES_MIN: u64 = 4000;
@@ -28,7 +30,7 @@ struct Grid {
 struct Cell {
     system: System,
     threads: u32,
-    result: RunResult,
+    run: Arc<Made>,
 }
 
 impl Grid {
@@ -36,22 +38,20 @@ impl Grid {
         let plan: Parameters = cx.plan.parameters();
         let operations = cx.operations(WRITES_MIN);
         let setup = Setup::new(cx, &plan, factor(cx, operations));
-        let mut cells = Vec::new();
-        for threads in &plan.threads {
-            for system in systems {
-                cx.note(format!("{} with {threads} threads", system.name()));
-                let ran = system.run(&setup, *threads, &[writes(cx, operations, plan.value_bytes)])?;
-                let result = complete(ran.results, &system.name())?.swap_remove(0);
-                cells.push(Cell { system: *system, threads: *threads, result });
-            }
-        }
-        Ok(Self { cells })
+        let asked = plan.threads.iter().flat_map(|threads| systems.iter().map(|system| (*system, *threads)));
+        let asked: Vec<_> = asked.collect();
+        setup.writes_ahead(operations, &asked)?;
+        let cell = |(system, threads)| {
+            let run = setup.writes(operations, system, threads)?;
+            Ok(Cell { system, threads, run })
+        };
+        Ok(Self { cells: asked.into_iter().map(cell).collect::<Result<_, LabError>>()? })
     }
 
     /// What a cell shows.
     fn of(&self, system: System, threads: u32, show: impl Fn(&RunResult) -> f64) -> f64 {
         let cell = self.cells.iter().find(|cell| cell.system == system && cell.threads == threads);
-        cell.map_or(f64::NAN, |cell| show(&cell.result))
+        cell.map_or(f64::NAN, |cell| show(&cell.run.result))
     }
 
     /// KVAccel over another system, by the claims' threads.
@@ -63,14 +63,15 @@ impl Grid {
         let point = |cell: &Cell| {
             let mut point =
                 Point::at([("system", json!(cell.system.name())), ("threads", json!(cell.threads))]);
-            add_run(&mut point, &cell.result);
+            add_run(&mut point, &cell.run.result);
             point
         };
         self.cells.iter().map(point).collect()
     }
 
     fn told(&self, each: impl Fn(&RunResult) -> String) -> String {
-        let each = |cell: &Cell| format!("{}({}) {}", cell.system.name(), cell.threads, each(&cell.result));
+        let each =
+            |cell: &Cell| format!("{}({}) {}", cell.system.name(), cell.threads, each(&cell.run.result));
         format!("{}.", self.cells.iter().map(each).collect::<Vec<_>>().join("; "))
     }
 }

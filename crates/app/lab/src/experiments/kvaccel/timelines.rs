@@ -2,16 +2,18 @@
 //! Throughput second by second: slowdown against stops, and redirection against both.
 
 use super::systems::{Setup, System};
-use super::{Parameters, add_run, complete, factor, poor_seconds, writes};
+use super::{Parameters, add_run, factor, poor_seconds};
 use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
 use crate::report::Point;
+use crate::shared_runs::Made;
 use saker_engine::write_gate::Hold;
 use saker_hybrid::Rollback;
 use saker_world::RunResult;
 use saker_world::stores::adoc::WhenNoneWaits;
 use serde_json::json;
+use std::sync::Arc;
 
 /// Writes at least.
 const WRITES_MIN: u64 = 4000;
@@ -22,8 +24,7 @@ const POINTS_MAX: usize = 400;
 pub(super) struct Line {
     pub system: System,
     threads: u32,
-    pub result: RunResult,
-    changes: [u64; 2],
+    pub run: Arc<Made>,
 }
 
 impl Line {
@@ -33,29 +34,24 @@ impl Line {
         system: System,
         threads: u32,
     ) -> Result<Self, LabError> {
-        setup.cx.note(format!("{} with {threads} threads", system.name()));
-        let job = writes(setup.cx, operations, setup.plan.value_bytes);
-        let ran = system.run(setup, threads, &[job])?;
-        let changes = ran.changes;
-        let result = complete(ran.results, &system.name())?.swap_remove(0);
-        Ok(Self { system, threads, result, changes })
+        Ok(Self { system, threads, run: setup.writes(operations, system, threads)? })
     }
 
     /// Its numbers, and its time line.
     fn points(&self, factor: u64, series: &mut Vec<Point>) {
         let name = format!("{}({})", self.system.name(), self.threads);
         let mut whole = Point::at([("system", json!(name)), ("run", json!("whole"))]);
-        add_run(&mut whole, &self.result);
-        whole.add("seconds_without_a_write", poor_seconds(&self.result, 0.0) as f64);
-        whole.add("seconds_below_a_tenth", poor_seconds(&self.result, 0.1) as f64);
-        whole.add("seconds", self.result.timeline.len() as f64);
+        add_run(&mut whole, &self.run.result);
+        whole.add("seconds_without_a_write", poor_seconds(&self.run.result, 0.0) as f64);
+        whole.add("seconds_below_a_tenth", poor_seconds(&self.run.result, 0.1) as f64);
+        whole.add("seconds", self.run.result.timeline.len() as f64);
         if let System::Adoc { .. } = self.system {
-            whole.add("thread_changes", self.changes[0] as f64);
-            whole.add("memtable_changes", self.changes[1] as f64);
+            whole.add("thread_changes", self.run.changes[0] as f64);
+            whole.add("memtable_changes", self.run.changes[1] as f64);
         }
         series.push(whole);
-        let step = self.result.timeline.len().div_ceil(POINTS_MAX).max(1);
-        for (n, seconds) in self.result.timeline.chunks(step).enumerate() {
+        let step = self.run.result.timeline.len().div_ceil(POINTS_MAX).max(1);
+        for (n, seconds) in self.run.result.timeline.chunks(step).enumerate() {
             let mut point = Point::at([("system", json!(name)), ("second", json!(n * step))]);
             let mean = seconds.iter().sum::<u64>() as f64 / seconds.len() as f64;
             point.add("kops_per_s", mean * factor as f64 / 1e3);
@@ -64,7 +60,7 @@ impl Line {
     }
 
     fn told_changes(&self) -> String {
-        let [threads, memtables] = self.changes;
+        let [threads, memtables] = self.run.changes;
         let is_tuned = matches!(self.system, System::Adoc { .. });
         if is_tuned {
             format!("{threads} changes of threads, {memtables} of memtables; ")
@@ -74,7 +70,7 @@ impl Line {
     }
 
     pub(super) fn told(&self) -> String {
-        let (stopped, r) = (self.result.stalls.all(Hold::Stopped), &self.result);
+        let (stopped, r) = (self.run.result.stalls.all(Hold::Stopped), &self.run.result);
         format!(
             "{}({}): {}{:.1} thousand writes a second, {} of {} seconds without one, {} below a tenth of the mean; stopped {} times for {:.1} % of \
              the time; the longest put took {:.2} ms.",
@@ -99,6 +95,9 @@ pub fn slowdown(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let setup = Setup::new(cx, &plan, factor(cx, operations));
     let (mut series, mut parts, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     let adoc = |slowdown| System::Adoc { slowdown, when_none_waits: WhenNoneWaits::Larger };
+    let all = [true, false].map(|slowdown| [System::RocksDb { slowdown }, adoc(slowdown)]).concat();
+    let asked = plan.threads.iter().flat_map(|threads| all.iter().map(|system| (*system, *threads)));
+    setup.writes_ahead(operations, &asked.collect::<Vec<_>>())?;
     for threads in &plan.threads {
         for (name, systems) in [
             ("RocksDB", [true, false].map(|slowdown| System::RocksDb { slowdown })),
@@ -122,8 +121,8 @@ pub fn slowdown(cx: &Context<'_>) -> Result<Outcome, LabError> {
 
 /// What slowdown does to a system: fewer seconds without a write, and fewer writes.
 fn slowdown_parts(name: &str, with: &Line, without: &Line) -> [Part; 2] {
-    let idle = [with, without].map(|line| poor_seconds(&line.result, 0.0) as f64);
-    let rate = with.result.rate() / without.result.rate();
+    let idle = [with, without].map(|line| poor_seconds(&line.run.result, 0.0) as f64);
+    let rate = with.run.result.rate() / without.run.result.rate();
     [
         Part::new(
             format!("{name}: seconds without a write, with slowdown less without"),
@@ -150,9 +149,10 @@ pub fn stall_avoid(cx: &Context<'_>) -> Result<Outcome, LabError> {
         System::Exact(Rollback::Eager),
         System::Exact(Rollback::Lazy),
     ];
+    setup.writes_ahead(operations, &systems.map(|system| (system, threads)))?;
     let lines = systems.into_iter().map(|system| Line::run(&setup, operations, system, threads));
     let lines = lines.collect::<Result<Vec<_>, _>>()?;
-    let of = |system: System| lines.iter().find(|line| line.system == system).map(|line| &line.result);
+    let of = |system: System| lines.iter().find(|line| line.system == system).map(|line| &line.run.result);
     let poor = |system| of(system).map_or(f64::NAN, |result| poor_seconds(result, 0.1) as f64);
     let held = |system, hold| of(system).map_or(f64::NAN, |result| result.stalls.all(hold).writes as f64);
     let (kvaccel, rocks) = (System::KvAccel(Rollback::Eager), System::RocksDb { slowdown: false });

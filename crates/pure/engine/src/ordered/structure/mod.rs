@@ -68,4 +68,10 @@ pub trait Structure:
 
     /// Counters of its own mechanisms.
     fn counters(store: &Store<Self>) -> Vec<(&'static str, u64)>;
+
+    /// One of them that is had without all others, if it is such a one.
+    fn counter(store: &Store<Self>, name: &str) -> Option<u64> {
+        let _ = (store, name);
+        None
+    }
 }
