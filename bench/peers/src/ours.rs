@@ -44,7 +44,18 @@ impl Peer for Ours {
     }
 
     fn scan(&mut self, from: &Key, pairs: usize) -> Outcome<Option<usize>> {
-        let pairs_max = if pairs == usize::MAX { 0 } else { pairs as u32 };
+        let told = if pairs == usize::MAX { 0 } else { pairs as u32 };
+        self.pairs_from(from, told, pairs)
+    }
+
+    fn stop_at(&mut self, from: &Key, pairs: usize) -> Outcome<Option<usize>> {
+        self.pairs_from(from, 0, pairs)
+    }
+}
+
+impl Ours {
+    /// Sees so many pairs, of which it has told `pairs_max` beforehand.
+    fn pairs_from(&mut self, from: &Key, pairs_max: u32, pairs: usize) -> Outcome<Option<usize>> {
         let range = KeyRange { from, ..KeyRange::default() };
         let mut seen = self.kv.range(&ScanOptions { range, pairs_max, ..ScanOptions::default() })?;
         let mut count = 0;

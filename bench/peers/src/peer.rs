@@ -36,6 +36,11 @@ pub trait Peer {
         Ok(None)
     }
 
+    /// The same, but the store is not told beforehand how many pairs are wanted, where it could be.
+    fn stop_at(&mut self, from: &Key, pairs: usize) -> Outcome<Option<usize>> {
+        self.scan(from, pairs)
+    }
+
     /// Bytes that its files take; `None`: it has none.
     fn file_bytes(&mut self) -> Outcome<Option<u64>> {
         Ok(None)

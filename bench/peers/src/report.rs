@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn medians_and_gaps() {
-        let round = |put| [Some(put), None, None, None, None, None];
+        let round = |put| [Some(put), None, None, None, None, None, None];
         let m = Measured {
             row: crate::rows::ALL[0],
             rounds: vec![round(3.0), round(100.0), round(5.0)],
@@ -101,6 +101,6 @@ mod tests {
         assert_eq!((m.median(0), m.median(1)), (Some(5.0), None));
         let shape = Shape { pairs: 1 << 20, value_bytes: 16, operations: 1, scan_pairs: 100 };
         let table = table(shape, &[m]);
-        assert!(table.contains("| hash_store | 5.0 | - | - | - | - | - | - | 3 |"), "{table}");
+        assert!(table.contains("| hash_store | 5.0 | - | - | - | - | - | - | - | 3 |"), "{table}");
     }
 }

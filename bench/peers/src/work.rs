@@ -8,7 +8,8 @@ use std::time::Instant;
 pub const MANY: usize = 64;
 
 /// What is measured, in the order of the table.
-pub const COLUMNS: [&str; 6] = ["put", "batch of 64", "get", "multi_get of 64", "scan of 100", "all pairs"];
+pub const COLUMNS: [&str; 7] =
+    ["put", "batch of 64", "get", "multi_get of 64", "scan of 100", "stopped at 100", "all pairs"];
 
 /// How much of it.
 #[derive(Clone, Copy)]
@@ -62,7 +63,8 @@ impl Shape {
             rate(|| self.batches(peer, round))?,
             rate(|| self.gets(peer, round))?,
             rate(|| self.multi_gets(peer, round))?,
-            rate(|| self.scans(peer, round))?,
+            rate(|| self.scans(round, |from, pairs| peer.scan(from, pairs)))?,
+            rate(|| self.scans(round, |from, pairs| peer.stop_at(from, pairs)))?,
             rate(|| peer.scan(&[0; 16], usize::MAX).map(|seen| seen.map(|seen| seen as u64)))?,
         ])
     }
@@ -112,10 +114,14 @@ impl Shape {
         }
     }
 
-    fn scans(self, peer: &mut dyn Peer, round: u64) -> Outcome<Option<u64>> {
+    fn scans(
+        self,
+        round: u64,
+        mut scan: impl FnMut(&Key, usize) -> Outcome<Option<usize>>,
+    ) -> Outcome<Option<u64>> {
         let mut seen = 0;
         for from in self.order(round).take((self.operations / self.scan_pairs as u64) as usize) {
-            match peer.scan(&from, self.scan_pairs)? {
+            match scan(&from, self.scan_pairs)? {
                 None => return Ok(None),
                 Some(pairs) => seen += pairs as u64,
             }

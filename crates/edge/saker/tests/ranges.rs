@@ -138,3 +138,36 @@ fn a_lost_iterator_is_an_error() {
         assert_eq!(kv.range(&ScanOptions::default()).expect("dropped ones make room").count(), 0);
     });
 }
+
+/// A scan that stops where the last two have stopped sends no more commands than one that has said so beforehand; behind a short one it
+/// asks for little.
+#[test]
+fn what_scans_usually_take_is_asked_for_at_once() {
+    everywhere(|kv, engine| {
+        if !is_ordered(engine) {
+            return;
+        }
+        for n in 0..500_u32 {
+            kv.put(&n.to_be_bytes(), &[7; 40]).expect("stored");
+        }
+        let mut commands = |pairs_max, taken| {
+            let before = kv.stats().expect("on this thread").device.commands;
+            let mut range = kv.range(&ScanOptions { pairs_max, ..ScanOptions::default() }).expect("opens");
+            for n in 0..taken {
+                let key = u32::to_be_bytes(n);
+                assert_eq!(range.next_pair(), Ok(Some((&key[..], &[7; 40][..]))), "{engine:?}");
+            }
+            drop(range);
+            kv.stats().expect("on this thread").device.commands - before
+        };
+        let told = commands(100, 100);
+        let untold = [100, 100, 100, 5, 100, 100].map(|taken| commands(0, taken));
+        let more = untold.map(|commands| commands - told);
+        let needs_more = more.map(|commands| commands > 0);
+        assert_eq!(
+            needs_more,
+            [true, false, false, false, true, true],
+            "{engine:?}: {more:?} more than {told}"
+        );
+    });
+}

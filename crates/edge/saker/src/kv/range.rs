@@ -8,8 +8,9 @@ impl Kv {
     /// The pairs of a range, one by one, as of now: what this or any other host writes, deletes or formats meanwhile is not seen, with the
     /// engines `lsm` and `tree`. With the others what changes meanwhile may be seen or not.
     ///
-    /// [`Pairs::next_pair`] lends key and value; as an [`Iterator`] it gives copies away. Pairs come in batches. The first has 16, and each
-    /// twice as many as the one before, up to 64 KiB; with [`pairs_max`](ScanOptions::pairs_max) the first has as many as that says.
+    /// [`Pairs::next_pair`] lends key and value; as an [`Iterator`] it gives copies away. Pairs come in batches. The first has 16, or as
+    /// many as each of the last two iterators of this `Kv` has given if that is more, and each twice as many as the one before, up to 64 KiB; with
+    /// [`pairs_max`](ScanOptions::pairs_max) the first has as many as that says.
     ///
     /// # Errors
     /// [`HostError`]; [`KvError::ManyIterators`](crate::KvError::ManyIterators) with 16 iterators open already.

@@ -95,6 +95,10 @@ impl Pairs for Payload<'_> {
     #[inline]
     fn pair(&mut self, key: &[u8], value_bytes: u32) {
         assert_eq!(self.value_left, 0, "a value is complete before the next pair");
+        if self.bytes.len() == COUNT_BYTES {
+            // All that was wanted, before the first of it.
+            self.bytes.reserve_exact(self.wanted.1 - COUNT_BYTES);
+        }
         // Lengths, key and zeros in one piece.
         let mut head = [0; HEAD_BYTES_MAX];
         let behind = LENGTH_BYTES + padded(key.len());

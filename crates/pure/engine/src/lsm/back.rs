@@ -14,12 +14,12 @@ use std::ops::Bound;
 impl LsmStore {
     /// Visits the pairs that a version sees in the falling order of their keys, from `end` on. Whether `visit` ended it; and
     /// the pages looked at.
-    pub(super) fn visit_back<M: SegmentStore, W: Meter>(
-        &self,
+    pub(super) fn visit_back<'a, M: SegmentStore, W: Meter>(
+        &'a self,
         mut end: Bound<Key>,
         version: u64,
-        mut visit: impl FnMut(&Entry) -> bool,
-        m: &M,
+        mut visit: impl FnMut(&Entry, &'a [u8]) -> bool,
+        m: &'a M,
         w: &mut W,
     ) -> Step<(Result<bool, KvError>, Reads)> {
         let mut looked = Reads::new();
@@ -43,7 +43,7 @@ impl LsmStore {
             };
             match found {
                 Err(e) => return Step::Done((Err(e), looked)),
-                Ok(Some(e)) if !e.is_tombstone() && !visit(&e) => return Step::Done((Ok(true), looked)),
+                Ok(Some(e)) if !e.is_tombstone() && !visit(&e, &[]) => return Step::Done((Ok(true), looked)),
                 Ok(_) => end = Bound::Excluded(key),
             }
         }

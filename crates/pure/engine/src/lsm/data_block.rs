@@ -47,6 +47,15 @@ impl<'a> DataBlock<'a> {
         }
     }
 
+    /// The value beside the key of one of its entries, if it is at hand in one piece.
+    #[inline]
+    pub fn value(&self, e: &Entry) -> &'a [u8] {
+        match self {
+            Self::Pairs(block) => block.value(e),
+            Self::Entries(_) | Self::Long(..) => &[],
+        }
+    }
+
     /// The first entry that is not before `key` at `version`.
     #[inline]
     pub fn lower_bound(&self, key: &Key, version: u64) -> usize {

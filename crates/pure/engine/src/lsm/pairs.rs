@@ -190,6 +190,14 @@ impl<'a> Pairs<'a> {
         Some(e)
     }
 
+    /// The value of one of its entries which has it here.
+    #[inline]
+    pub fn value(&self, e: &Entry) -> &'a [u8] {
+        let begin = (e.stamp as u32).wrapping_sub(self.base) as usize;
+        let behind = begin.saturating_add(e.addr.value_bytes_inside() as usize);
+        self.content.get(begin..behind).unwrap_or_default()
+    }
+
     /// The first entry that is not before `key` at `version`.
     #[inline]
     pub fn lower_bound(&self, key: &Key, version: u64) -> usize {

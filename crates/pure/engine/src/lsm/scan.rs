@@ -23,7 +23,7 @@ struct Source<'a> {
 }
 
 enum Rest<'a> {
-    Memtable(Entries<'a>),
+    Memtable(&'a Memtable, Entries<'a>),
     Tables(Tables<'a>),
 }
 
@@ -37,7 +37,7 @@ struct Tables<'a> {
 impl<'a> Source<'a> {
     fn memtable(whose: Whose, table: &'a Memtable, from: Position) -> Self {
         let mut entries = table.range(from);
-        Self { head: entries.next(), rest: Rest::Memtable(entries), whose }
+        Self { head: entries.next(), rest: Rest::Memtable(table, entries), whose }
     }
 
     fn tables(whose: Whose, tables: &'a [Arc<Table>], from: Option<&Key>) -> Self {
@@ -50,9 +50,19 @@ impl<'a> Source<'a> {
 
     fn advance(&mut self) {
         self.head = match &mut self.rest {
-            Rest::Memtable(entries) => entries.next(),
+            Rest::Memtable(_, entries) => entries.next(),
             Rest::Tables(tables) => tables.advance(),
         };
+    }
+
+    /// The value beside the key of the entry that it stands at, if it is at hand in one piece.
+    #[inline]
+    fn value(&self, head: &Entry) -> &'a [u8] {
+        match (&self.rest, head.is_inside()) {
+            (Rest::Memtable(table, _), true) => table.value(head),
+            (Rest::Tables(tables), true) => tables.open.map_or(&[], |(block, _)| block.value(head)),
+            (_, false) => &[],
+        }
     }
 
     /// The block it goes on with.
@@ -105,12 +115,12 @@ fn least(sources: &[Source<'_>]) -> Option<usize> {
 
 impl LsmStore {
     /// Visits the pairs that a version sees, in the order of their keys. Whether `visit` ended it; and the pages looked at.
-    pub(super) fn visit<M: SegmentStore, W: Meter>(
-        &self,
+    pub(super) fn visit<'a, M: SegmentStore, W: Meter>(
+        &'a self,
         from: Bound<Key>,
         version: u64,
-        mut visit: impl FnMut(&Entry) -> bool,
-        m: &M,
+        mut visit: impl FnMut(&Entry, &'a [u8]) -> bool,
+        m: &'a M,
         w: &mut W,
     ) -> Step<(Result<bool, KvError>, Reads)> {
         // A key that the scan begins behind counts as seen.
@@ -130,7 +140,8 @@ impl LsmStore {
                 return Step::Done((Err(e), looked));
             }
             let Some(n) = least(&sources) else { return Step::Done((Ok(false), looked)) };
-            let e = sources[n].whose.mark(sources[n].head.expect("it has the least"));
+            let head = sources[n].head.expect("it has the least");
+            let (e, value) = (sources[n].whose.mark(head), sources[n].value(&head));
             sources[n].advance();
             is_open = sources[n].head.is_some();
             w.work(Unit::ListEntry, 1);
@@ -138,7 +149,7 @@ impl LsmStore {
                 continue;
             }
             last = Some(e.key);
-            if !e.is_tombstone() && !visit(&e) {
+            if !e.is_tombstone() && !visit(&e, value) {
                 return Step::Done((Ok(true), looked));
             }
         }

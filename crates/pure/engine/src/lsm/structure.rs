@@ -90,12 +90,12 @@ impl Search for Lsm {
         store.value_inside(e, offset, m)
     }
 
-    fn visit<M: SegmentStore, W: Meter>(
-        store: &LsmStore,
+    fn visit<'a, M: SegmentStore, W: Meter>(
+        store: &'a LsmStore,
         (from, backwards): (Bound<Key>, bool),
         at: Option<Snapshot>,
-        visit: impl FnMut(&Entry) -> bool,
-        m: &M,
+        visit: impl FnMut(&Entry, &'a [u8]) -> bool,
+        m: &'a M,
         w: &mut W,
     ) -> Found<bool, Self> {
         if backwards {

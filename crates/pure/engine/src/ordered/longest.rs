@@ -157,7 +157,7 @@ impl<S: Structure> Store<S> {
             return Step::Done(Ok(Background::Idle));
         };
         let (bound, mut left, mut last) = (self.longest.bytes, QUANTUM_ENTRIES, None);
-        let visit = |e: &Entry| {
+        let visit = |e: &Entry, _: &[u8]| {
             found = found.max(e.addr.record_bytes());
             (left, last) = (left - 1, Some(e.key));
             left > 0 && found < bound

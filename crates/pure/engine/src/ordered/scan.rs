@@ -32,7 +32,7 @@ impl<S: Structure> List for Store<S> {
             (_, Some(key)) => Bound::Included(key),
             (_, None) => return Step::Done(Err(KvError::KeySize)),
         };
-        let visit = |e: &Entry| visit(&e.key.padded()[..e.key.len()]);
+        let visit = |e: &Entry, _: &[u8]| visit(&e.key.padded()[..e.key.len()]);
         S::visit(self, (from, false), None, visit, cx.medium, cx.meter).map(|(done, _)| done.map(|_| ()))
     }
 }
@@ -59,36 +59,37 @@ impl<S: Structure> Scans for Store<S> {
         cx: &mut Context<'_, M, W>,
     ) -> Step<Result<Scanned, KvError>> {
         let (m, w) = cx.parts();
+        let (store, m) = (&*self, &*m);
         let Some(from) = bound(scan.from) else { return Step::Done(Err(KvError::KeySize)) };
-        let mut found: Vec<Entry> = Vec::new();
-        let take = |e: &Entry| {
+        let mut found = Vec::new();
+        let take = |e: &Entry, value| {
             let value_bytes_max = if scan.values { e.addr.bytes().saturating_sub(WORD_BYTES) } else { 0 };
             let key = &e.key.padded()[..e.key.len()];
             let is_wanted = found.len() < SCAN_PAIRS_MAX && pairs.wants(key, value_bytes_max);
-            found.extend(is_wanted.then_some(*e));
+            found.extend(is_wanted.then_some((*e, value)));
             is_wanted
         };
         let range = (from, scan.backwards);
-        let (stopped, looked) = ready!(S::visit(self, range, Some(scan.snapshot), take, m, w));
+        let (stopped, looked) = ready!(S::visit(store, range, Some(scan.snapshot), take, m, w));
         let ended = match stopped {
             Ok(true) => Scanned::Some,
             Ok(false) => Scanned::All,
             Err(e) => return Step::Done(Err(e)),
         };
         if scan.values {
-            let shown = self.show_all(&found, looked.into(), pairs, m, w);
+            let shown = store.show_all(&found, looked.into(), pairs, m, w);
             return shown.map(|shown| shown.map(|()| ended));
         }
-        found.iter().for_each(|e| pairs.pair(&e.key.padded()[..e.key.len()], 0));
+        found.iter().for_each(|(e, _)| pairs.pair(&e.key.padded()[..e.key.len()], 0));
         Step::Done(Ok(ended))
     }
 }
 
 impl<S: Structure> Store<S> {
-    /// Shows pairs with their values. `looked`: the pages that were looked at before, which the next call looks at again.
+    /// Shows pairs with their values, some of which are at hand. `looked`: the pages that were looked at before, which the next call looks at again.
     fn show_all<M: SegmentStore, W: Meter, P: Pairs>(
         &self,
-        found: &[Entry],
+        found: &[(Entry, &[u8])],
         looked: Reads,
         pairs: &mut P,
         m: &M,
@@ -98,18 +99,18 @@ impl<S: Structure> Store<S> {
         if let Err(e) = ready!(resident(&self.log, found, looked, &mut records, m, w)) {
             return Step::Done(Err(e));
         }
-        Step::Done(found.iter().zip(records).try_for_each(|(e, record)| {
+        Step::Done(found.iter().zip(records).try_for_each(|((e, value), record)| {
             if e.is_inside() {
-                return self.show_inside(e, pairs, m, w);
+                return self.show_inside((e, value), pairs, m, w);
             }
             show((&self.log, self.settings.owner), (e, record), pairs, m, w)
         }))
     }
 
-    /// A value beside its key came with it.
+    /// A value beside its key came with it; one that is not at hand is looked for in its pages.
     fn show_inside<M: SegmentStore, W: Meter, P: Pairs>(
         &self,
-        e: &Entry,
+        (e, value): (&Entry, &[u8]),
         pairs: &mut P,
         m: &M,
         w: &mut W,
@@ -117,6 +118,10 @@ impl<S: Structure> Store<S> {
         let bytes = e.addr.value_bytes_inside();
         w.work(Unit::CopyByte, u64::from(bytes));
         pairs.pair(&e.key.padded()[..e.key.len()], bytes);
+        if !value.is_empty() && value.len() == bytes as usize {
+            pairs.value(value);
+            return Ok(());
+        }
         self.deliver_inside(e, bytes, &mut Value(pairs), m)
     }
 }
@@ -124,14 +129,14 @@ impl<S: Structure> Store<S> {
 /// Whether the records are; `Need` names them and what was looked at before. `records`: those that lie in one piece.
 fn resident<'m, M: SegmentStore, W: Meter>(
     log: &'m Log,
-    found: &[Entry],
+    found: &[(Entry, &[u8])],
     mut looked: Reads,
     records: &mut Vec<Option<&'m [u8]>>,
     m: &'m M,
     w: &mut W,
 ) -> Step<Result<(), KvError>> {
     let mut is_absent = false;
-    for e in found {
+    for (e, _) in found {
         if e.is_inside() {
             records.push(None);
             continue;
@@ -155,7 +160,7 @@ fn resident<'m, M: SegmentStore, W: Meter>(
     if !is_absent {
         return Step::Done(Ok(()));
     }
-    for e in found.iter().filter(|e| !e.is_inside()) {
+    for (e, _) in found.iter().filter(|(e, _)| !e.is_inside()) {
         looked.extend(Bytes::new(LogAddr(e.addr.position()), e.addr.bytes()).pages(log));
     }
     looked.sort_unstable();

@@ -77,13 +77,13 @@ fn next_of(buffers: &mut Buffered<'_>, leaves: &mut Leaves<'_>) -> Option<Entry>
 
 impl TreeStore {
     /// Visits the pairs of a view in the order of their keys. Whether `visit` ended it.
-    pub(super) fn visit<M: SegmentStore, W: Meter>(
-        &self,
+    pub(super) fn visit<'a, M: SegmentStore, W: Meter>(
+        &'a self,
         from: Bound<Key>,
         view: &View,
-        mut visit: impl FnMut(&Entry) -> bool,
+        mut visit: impl FnMut(&Entry, &'a [u8]) -> bool,
         trail: &mut Trail,
-        m: &M,
+        m: &'a M,
         w: &mut W,
     ) -> Result<bool, Stop> {
         // A key that the scan begins behind counts as seen.
@@ -108,7 +108,7 @@ impl TreeStore {
                 continue;
             }
             last = Some(e.key);
-            if !e.is_tombstone() && !visit(&self.as_now(e, view)) {
+            if !e.is_tombstone() && !visit(&self.as_now(e, view), &[]) {
                 return Ok(true);
             }
         }
@@ -134,13 +134,13 @@ impl TreeStore {
     }
 
     /// Visits the pairs of a view in the falling order of their keys, from `end` on. Whether `visit` ended it.
-    pub(super) fn visit_back<M: SegmentStore, W: Meter>(
-        &self,
+    pub(super) fn visit_back<'a, M: SegmentStore, W: Meter>(
+        &'a self,
         mut end: Bound<Key>,
         view: &View,
-        mut visit: impl FnMut(&Entry) -> bool,
+        mut visit: impl FnMut(&Entry, &'a [u8]) -> bool,
         trail: &mut Trail,
-        m: &M,
+        m: &'a M,
         w: &mut W,
     ) -> Result<bool, Stop> {
         loop {
@@ -149,7 +149,7 @@ impl TreeStore {
             let Some(key) = self.mem.last_key(end).max(frozen).max(in_tree) else { return Ok(false) };
             w.work(Unit::ListEntry, 1);
             let found = self.find(&key, view, trail, m, w)?;
-            if found.is_some_and(|e| !e.is_tombstone() && !visit(&e)) {
+            if found.is_some_and(|e| !e.is_tombstone() && !visit(&e, &[])) {
                 return Ok(true);
             }
             end = Bound::Excluded(key);

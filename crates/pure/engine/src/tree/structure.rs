@@ -89,12 +89,12 @@ impl Search for CowTree {
         store.remember(trail, m, w);
     }
 
-    fn visit<M: SegmentStore, W: Meter>(
-        store: &TreeStore,
+    fn visit<'a, M: SegmentStore, W: Meter>(
+        store: &'a TreeStore,
         (from, backwards): (Bound<Key>, bool),
         at: Option<Snapshot>,
-        visit: impl FnMut(&Entry) -> bool,
-        m: &M,
+        visit: impl FnMut(&Entry, &'a [u8]) -> bool,
+        m: &'a M,
         w: &mut W,
     ) -> Found<bool, Self> {
         let (view, mut trail) = (store.view(at), Trail::default());

@@ -14,6 +14,7 @@ use crate::driver::Driver;
 use crate::error::HostError;
 pub use cursor::ScanCursor;
 pub use pairs::ScanPairs;
+pub(super) use pairs::Usual;
 
 /// Sees a pair: whether to go on.
 type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> bool;

@@ -10,6 +10,7 @@ use saker_nvme::group::is_outcome_key;
 use super::KEY_BYTES_MAX;
 use super::page::{EnvelopePage, Look};
 use super::route::{Route, route};
+use super::scan::Usual;
 use crate::client::{Condition, KvClient, PairBatch};
 use crate::driver::Driver;
 use crate::error::{HostError, KvError};
@@ -23,6 +24,8 @@ pub struct KvStoreClient<T, D = Xxh3Digest> {
     scratch: Vec<u8>,
     /// Memory for the pairs of the next scan.
     pub(super) spare: PairBatch,
+    /// What scans whose pairs are taken one by one have taken.
+    pub(super) usual: Usual,
     /// Whether long keys go to the device as they are.
     by_pointer: bool,
     /// Whether pairs of outcomes are shown.
@@ -62,8 +65,8 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// Through envelopes in any case, with another digest, for tests: what it writes cannot be read with the usual one.
     pub fn with_digest(client: KvClient<T>, digest: D) -> Self {
         let (page, scratch) = (EnvelopePage::default(), Vec::with_capacity(PAGE_BYTES));
-        let spare = PairBatch::default();
-        Self { client, digest, page, scratch, spare, by_pointer: false, shows_outcomes: false }
+        let (spare, usual) = (PairBatch::default(), Usual::default());
+        Self { client, digest, page, scratch, spare, usual, by_pointer: false, shows_outcomes: false }
     }
 
     /// Whether this key goes to the device by pointer.

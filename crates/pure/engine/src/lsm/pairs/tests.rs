@@ -56,6 +56,7 @@ fn entries_are_found_and_their_values_with_them() {
         let (content, base) = block.values();
         let at = if e.is_inside() { (found.stamp - u64::from(base)) as usize } else { 0 };
         assert_eq!(&content[at..at + value.len()], value);
+        assert!(!e.is_inside() || block.value(&found) == value);
         assert!(e.is_inside() || found.stamp == e.stamp);
     }
     assert_eq!(block.get(5), None);

@@ -83,13 +83,14 @@ pub trait Search: Configured {
         let _ = (store, trail, m, w);
     }
 
-    /// Visits pairs in the order of their keys from one on, or in the falling order up to one. Whether `visit` ended it.
-    fn visit<M: SegmentStore, W: Meter>(
-        store: &Store<Self>,
+    /// Visits pairs in the order of their keys from one on, or in the falling order up to one, with the value of one that has it beside its
+    /// key, if that is at hand in one piece; else with nothing. Whether `visit` ended it.
+    fn visit<'a, M: SegmentStore, W: Meter>(
+        store: &'a Store<Self>,
         range: (Bound<Key>, bool),
         at: Option<Snapshot>,
-        visit: impl FnMut(&Entry) -> bool,
-        m: &M,
+        visit: impl FnMut(&Entry, &'a [u8]) -> bool,
+        m: &'a M,
         w: &mut W,
     ) -> Found<bool, Self>;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A scan that lends its pairs one by one.
 //!
-//! Who says how many pairs are wanted gets them in one command. Else the first batch is small, and each one is twice as large as the one
-//! before, so that a scan that stops early has asked for little in vain, and a long one for large batches.
+//! Who says how many pairs are wanted gets them in one command. Else the first batch has as many as each of the last two scans has taken, or
+//! is small, and each one is twice as large as the one before: so a scan that stops early has asked for little in vain, and a long one for
+//! large batches.
 
 use saker_link::STAGING_BYTES;
 use saker_long_keys::KeyDigest;
@@ -19,12 +20,29 @@ const FIRST_PAIRS: u32 = 16;
 /// A pair is expected to take so many bytes until some have come.
 const PAIR_BYTES: u32 = 256;
 
+/// How many pairs the last two scans have taken.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::long_keys) struct Usual([u32; 2]);
+
+impl Usual {
+    /// Pairs of the first batch of the next scan: one long scan among short ones makes none of them ask for much.
+    fn pairs(self) -> u32 {
+        self.0[0].min(self.0[1]).max(FIRST_PAIRS)
+    }
+
+    fn took(&mut self, pairs: u32) {
+        self.0 = [self.0[1], pairs];
+    }
+}
+
 /// A scan whose pairs are taken one by one. It ends when it is [closed](KvStoreClient::close_pairs), or as a [`ScanCursor`] that is dropped.
 #[derive(Debug)]
 pub struct ScanPairs {
     cursor: ScanCursor,
     /// The next pair of the batch.
     at: usize,
+    /// Pairs of the batches before.
+    before: usize,
     /// Pairs of the next batch; 0: as many as its bytes take.
     pairs: u32,
     /// Bytes of a pair, as far as is known.
@@ -56,6 +74,11 @@ impl ScanPairs {
         Limits { pairs_max, bytes }
     }
 
+    /// Pairs that were taken, or passed over.
+    fn taken(&self) -> u32 {
+        u32::try_from(self.before + self.at).unwrap_or(u32::MAX)
+    }
+
     /// What came tells how long pairs are.
     fn learn(&mut self) {
         let batch = &self.cursor.batch;
@@ -72,8 +95,8 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// As [`open_scan`](Self::open_scan).
     pub fn open_pairs(&mut self, options: &ScanOptions<'_>) -> Result<ScanPairs, HostError> {
         let cursor = self.open_scan(options)?;
-        let pairs = if cursor.pairs_max == 0 { FIRST_PAIRS } else { cursor.pairs_max };
-        Ok(ScanPairs { cursor, at: 0, pairs, pair_bytes: PAIR_BYTES })
+        let pairs = if cursor.pairs_max == 0 { self.usual.pairs() } else { cursor.pairs_max };
+        Ok(ScanPairs { cursor, at: 0, before: 0, pairs, pair_bytes: PAIR_BYTES })
     }
 
     /// Whether there is another pair, which [`ScanPairs::take_pair`] lends then.
@@ -100,7 +123,7 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     #[cold]
     fn next_batch(&mut self, scan: &mut ScanPairs) -> Result<bool, HostError> {
         let limits = scan.limits();
-        scan.at = 0;
+        (scan.before, scan.at) = (scan.before + scan.at, 0);
         let is_there = self.bring(&mut scan.cursor, limits)?;
         scan.learn();
         if scan.order() == ScanOrder::Resumed {
@@ -155,6 +178,22 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// # Errors
     /// [`HostError`].
     pub fn close_pairs(&mut self, scan: ScanPairs) -> Result<(), HostError> {
+        self.usual.took(scan.taken());
         self.close_scan(scan.cursor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scan_asks_for_what_the_last_two_have_taken() {
+        let mut usual = Usual::default();
+        let mut asks = |taken| {
+            usual.took(taken);
+            usual.pairs()
+        };
+        assert_eq!([100, 100, 1, 100, 90, 5000, 7000].map(&mut asks), [16, 100, 16, 16, 90, 90, 5000]);
     }
 }
