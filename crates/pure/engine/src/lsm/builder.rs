@@ -233,7 +233,8 @@ impl Builder {
 
     fn close_page(&mut self) {
         self.page.resize(self.page_bytes, 0);
-        self.out.push(std::mem::take(&mut self.page));
+        let next = Vec::with_capacity(self.page_bytes);
+        self.out.push(std::mem::replace(&mut self.page, next));
     }
 
     /// There are no more entries: the description follows.

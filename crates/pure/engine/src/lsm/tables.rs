@@ -10,6 +10,7 @@ use saker_log::append::Reserve;
 use saker_log::{SegmentState, page_of};
 use saker_segment_store::{CellError, Page, PageAddr, SegmentId, SegmentStore, Step, Stream, Tag};
 use saker_sim::{Meter, Unit};
+use std::ops::Range;
 use std::sync::Arc;
 
 impl LsmStore {
@@ -56,10 +57,15 @@ impl LsmStore {
         Step::Done(Ok(Background::Worked))
     }
 
+    /// The first of these pages that a table needs. All tables are looked at once, however many pages there are.
+    fn first_used(&self, pages: Range<PageAddr>) -> Option<PageAddr> {
+        let jobs = self.own.flush.iter().chain(&self.own.compactions).flat_map(|job| job.tables());
+        let tables = jobs.chain(self.own.levels.all().map(|(_, table)| &**table));
+        tables.flat_map(Table::all_pages).filter(|page| pages.contains(page)).min()
+    }
+
     fn is_used(&self, page: PageAddr) -> bool {
-        let jobs = || self.own.flush.iter().chain(&self.own.compactions).flat_map(|job| job.tables());
-        let has = |t: &Table| t.all_pages().any(|p| p == page);
-        jobs().any(has) || self.own.levels.all().any(|(_, t)| has(t))
+        self.first_used(page..PageAddr(page.0 + 1)).is_some()
     }
 
     /// Copies a page of a table elsewhere.
@@ -115,9 +121,9 @@ impl LsmStore {
         w: &mut W,
     ) -> Step<Result<Background, KvError>> {
         let Some(victim) = self.table_victim(m) else { return Step::Done(Ok(Background::Idle)) };
-        let geometry = self.log.geometry();
-        let mut pages = (0..self.log.segment(victim).next_page).map(|n| geometry.page(victim, n));
-        match pages.find(|page| self.is_used(*page)) {
+        let first = self.log.geometry().page(victim, 0);
+        let end = PageAddr(first.0 + u64::from(self.log.segment(victim).next_page));
+        match self.first_used(first..end) {
             Some(page) => {
                 let reserve = FOR_MOVES.with_segments(self.manifest_left());
                 self.relocate(page, reserve, m, w)

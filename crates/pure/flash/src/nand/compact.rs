@@ -90,7 +90,7 @@ impl CompactCells {
 fn count_runs(parts: [&[u8]; 2]) -> Arc<[u8]> {
     let length = |n: usize| (n as u32).to_le_bytes();
     let bytes = parts.concat();
-    let (mut out, mut from, mut at) = (Vec::new(), 0, 0);
+    let (mut out, mut from, mut at) = (Vec::with_capacity(bytes.len() + 2 * LENGTH), 0, 0);
     while at < bytes.len() {
         let run = run_of(&bytes[at..]);
         if run >= RUN_MIN {

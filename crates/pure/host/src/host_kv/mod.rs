@@ -225,26 +225,36 @@ impl HostKv {
         self.workers.is_idle &= !any;
         self.look_at_turns();
         self.turns.begin_round();
-        for _ in 0..self.parked.len() {
-            let Some(mut parked) = self.parked.pop_front() else { break };
-            match self.run_if_ready(&mut parked, w) {
+        let mut place = 0;
+        while place < self.parked.len() {
+            if !self.may_go_on(&self.parked[place]) {
+                place += 1;
+                continue;
+            }
+            let Some(mut parked) = self.parked.remove(place) else { break };
+            match self.run_on(&mut parked, w) {
                 Some(outcome) => {
                     any = true;
                     done(parked.ticket, outcome);
                 }
-                None => self.parked.push_back(parked),
+                None => {
+                    self.parked.insert(place, parked);
+                    place += 1;
+                }
             }
         }
         self.look_at_turns();
         any
     }
 
-    /// It is tried if it may go on, and again while what it needs is here already.
-    fn run_if_ready<W: Meter>(&mut self, parked: &mut Parked, w: &mut W) -> Option<Outcome> {
+    /// Whether an operation that waits can be tried. Most cannot: they are looked at where they stand, as moving them would cost more.
+    fn may_go_on(&self, parked: &Parked) -> bool {
         let has_to_wait = parked.turn == Turn::Waits || self.is_still_full(parked);
-        if has_to_wait && !self.medium.is_gone() || !self.medium.all_here(&parked.pages) {
-            return None;
-        }
+        (!has_to_wait || self.medium.is_gone()) && self.medium.all_here(&parked.pages)
+    }
+
+    /// It is tried, and again while what it needs is here already.
+    fn run_on<W: Meter>(&mut self, parked: &mut Parked, w: &mut W) -> Option<Outcome> {
         loop {
             let outcome = self.run(parked, w);
             if parked.was_stopped {
