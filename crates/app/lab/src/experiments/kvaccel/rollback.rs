@@ -32,6 +32,12 @@ struct Cell {
     at_end: f64,
 }
 
+impl Cell {
+    fn counter(&self, name: &str) -> u64 {
+        self.result.counters.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count)
+    }
+}
+
 /// Runs kvaccel-rollback.
 pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let plan: Parameters = cx.plan.parameters();
@@ -164,24 +170,43 @@ fn judge(cx: &Context<'_>, cells: &[Cell]) -> Vec<crate::report::Check> {
         "Copies and bytes of metadata that are left, and keys without their newest value: the most of all policies and workloads.",
     );
     book.order("AC-kvaccel-rb-4", &adaptive, "");
-    book.order("AC-kvaccel-rb-5", &comparable, "");
+    book.order("AC-kvaccel-rb-5", &comparable, against_adoc(cells));
     book.finish()
+}
+
+/// What the threads of KVAccel and of ADOC spend their time with.
+fn against_adoc(cells: &[Cell]) -> String {
+    let of = |workload: &str, system: System| {
+        cells.iter().find(|cell| cell.workload == workload && cell.system == system)
+    };
+    let reads = |cell: &Cell| {
+        let (gets, elapsed) = (cell.result.gets, cell.result.elapsed.as_secs_f64());
+        let percent = gets.sum_ns as f64 / 1e7 / THREADS as f64 / elapsed;
+        format!("{percent:.0} % of the threads' time, {:.0} us each", gets.mean_ns() / 1e3)
+    };
+    let each = WORKLOADS.into_iter().filter_map(|(w, _)| {
+        let (eager, adoc) = (of(w, System::KvAccel(Rollback::Eager))?, of(w, System::ADOC)?);
+        let (writes, times) = (eager.counter("redirected_writes"), eager.counter("redirections"));
+        Some(format!(
+            "{w}: reads take {} with KVAccel, {} with ADOC; the device takes {writes} writes in {times} redirections",
+            reads(eager),
+            reads(adoc),
+        ))
+    });
+    format!("{}.", each.collect::<Vec<_>>().join("; "))
 }
 
 /// Why copies of eager did not begin to go back while writing went on.
 fn kept(cells: &[Cell]) -> String {
     let eager = cells.iter().filter(|cell| cell.system == System::KvAccel(Rollback::Eager));
     let each = eager.map(|cell| {
-        let of = |name: &str| {
-            cell.result.counters.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count)
-        };
         format!(
             "{}: {} rollbacks began; of the looks at which copies were there and none began, {} found the main tree stopped, delayed or redirected, and {} \
              only its level 0 above the limit",
             cell.workload,
-            of("rollbacks"),
-            of("rollback_kept_by_stalls"),
-            of("rollback_kept_by_level0")
+            cell.counter("rollbacks"),
+            cell.counter("rollback_kept_by_stalls"),
+            cell.counter("rollback_kept_by_level0")
         )
     });
     format!("Eager: {}.", each.collect::<Vec<_>>().join("; "))

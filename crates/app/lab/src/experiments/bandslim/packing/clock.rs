@@ -160,6 +160,22 @@ impl<'a> Clock<'a> {
 mod tests {
     use super::*;
 
+    /// A DMA of one unit's bytes takes what one of a byte does, and each unit the engine's time of a page, but for a thousandth: times are
+    /// means of a histogram with three digits.
+    #[test]
+    fn a_value_by_dma_takes_whole_units() {
+        let profile = Profile::builtin("cosmos-plus").unwrap();
+        let mut slow = profile.clone();
+        slow.transfer.page_dma_ns.value += 1000;
+        let ns = |profile: &Profile, bytes| transfer_ns(profile, 1, Arrival::Dma(bytes)).unwrap();
+        for (units, [less, more]) in [(1.0, [1, 4096]), (2.0, [4097, 8192]), (3.0, [8193, 12_288])] {
+            let all = ns(&profile, more);
+            let near = |found: f64, wanted: f64| (found - wanted).abs() < all / 1000.0;
+            assert!(near(ns(&profile, less), all), "{less} and {more} B");
+            assert!(near(ns(&slow, less), all + 1000.0 * units), "{less} B take {units} units");
+        }
+    }
+
     /// Eight stores of a memory page fill two NAND pages.
     #[test]
     fn a_store_waits_for_the_page_that_it_fills() {
