@@ -26,7 +26,8 @@ pub fn soak(workspace: &Workspace, only: &[String]) -> Result<bool, Fault> {
     let mut steps = steps::common(workspace, Tier::Soak);
     steps.extend(["saker-link", "saker-host"].map(|package| loom(workspace, package)));
     steps.extend(steps::bindings::steps());
-    steps.push(three_seeds());
+    steps.push(of_spread("three seeds", "three_seeds"));
+    steps.push(of_spread("scale 1/32", "a_larger_scale"));
     steps.push(published());
     steps.push(steps::script("package", "packaging/check"));
     steps.push(steps::script("instructions", "packaging/instructions"));
@@ -59,11 +60,23 @@ fn loom(workspace: &Workspace, package: &str) -> Step {
     steps::cargo(&format!("loom {package}"), &args, &[("RUSTFLAGS", "--cfg loom")])
 }
 
-/// All experiments with three seeds: how far numbers are apart, and whether a verdict changes.
-fn three_seeds() -> Step {
-    let filter = ["--", "spread::tests::three_seeds", "--exact", "--ignored", "--nocapture"];
-    let args = ["test", "--workspace", "--profile", "soak", "--lib"].iter().chain(&filter).copied();
-    steps::cargo("three seeds", &args.collect::<Vec<_>>(), &[])
+/// How far numbers are apart, and whether a verdict changes: of all experiments with three seeds, or of YCSB on the hash FTLs with eight times
+/// the flash.
+fn of_spread(name: &str, test: &str) -> Step {
+    let test = format!("spread::tests::{test}");
+    let args = [
+        "test",
+        "--workspace",
+        "--profile",
+        "soak",
+        "--lib",
+        "--",
+        &test,
+        "--exact",
+        "--ignored",
+        "--nocapture",
+    ];
+    steps::cargo(name, &args, &[])
 }
 
 /// Every crate that is published builds from its package alone, and the registry would take it.

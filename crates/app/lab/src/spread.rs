@@ -120,6 +120,28 @@ mod tests {
         assert!(spread(&[]).is_empty());
     }
 
+    fn print(claim: &Claim) {
+        let verdicts: Vec<&str> = claim.verdicts.iter().map(|verdict| verdict.name()).collect();
+        println!("{}: {}", claim.id, verdicts.join(", "));
+        for Number { what, least, most, percent } in &claim.numbers {
+            let percent = percent.map_or_else(String::new, |percent| format!(", {percent:.2} % apart"));
+            println!("    {what}: {least} to {most}{percent}");
+        }
+    }
+
+    /// YCSB on the hash FTLs at its own scale and on a device of eight times the flash: it takes minutes and 2 GB.
+    #[test]
+    #[ignore = "the soak has a step for it: scale 1/32"]
+    fn a_larger_scale() {
+        let of = |scale| {
+            let settings = Settings { scale, ..Settings::default() };
+            vec![crate::run::run("plus-ycsb", &settings).unwrap()]
+        };
+        let claims = spread(&[of(None), of(Some(32))]);
+        claims.iter().for_each(print);
+        assert!(!claims.is_empty() && claims.iter().all(Claim::is_firm), "scale decides a verdict");
+    }
+
     /// All experiments, for the soak's step: it takes three times as long as `saker reproduce all`.
     #[test]
     #[ignore = "the soak has a step for it: three seeds"]
@@ -130,14 +152,7 @@ mod tests {
             run_all(&ids, &settings, 2, &mut |_| (), &mut |_| ()).unwrap()
         };
         let claims = spread(&[1, 2, 3].map(of));
-        for claim in &claims {
-            let verdicts: Vec<&str> = claim.verdicts.iter().map(|verdict| verdict.name()).collect();
-            println!("{}: {}", claim.id, verdicts.join(", "));
-            for Number { what, least, most, percent } in &claim.numbers {
-                let percent = percent.map_or_else(String::new, |percent| format!(", {percent:.2} % apart"));
-                println!("    {what}: {least} to {most}{percent}");
-            }
-        }
+        claims.iter().for_each(print);
         let loose: Vec<&str> = claims.iter().filter(|c| !c.is_firm()).map(|c| c.id.as_str()).collect();
         println!(
             "{} claims, {} of them with a verdict that changes with the seed: {}",
