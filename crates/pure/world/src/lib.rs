@@ -6,6 +6,7 @@
 pub mod alone;
 pub mod calibrate;
 mod driver;
+mod gets;
 pub mod joined;
 pub mod layers;
 mod measured;
@@ -16,6 +17,7 @@ pub mod stores;
 
 pub use alone::Alone;
 pub use calibrate::{Calibration, Load, calibrate, calibrate_at};
+pub use gets::Gets;
 pub use joined::{Below, Clocked, Inline};
 pub use layers::{Layers, ValueLog};
 pub use prepared::Prepared;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a run is asked to do and what it measured.
 
+use crate::gets::Gets;
 use crate::layers::{Layers, ValueLog};
 use hdrhistogram::Histogram;
 use saker_device::CommandTrace;
@@ -45,22 +46,8 @@ pub struct ReadPath {
     pub unfilled: u64,
 }
 
-/// How long gets took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Gets {
-    /// How many.
-    pub count: u64,
-    /// Their times in nanoseconds, added up.
-    pub sum_ns: u64,
-    /// The longest.
-    pub longest_ns: u64,
-}
-
-impl Gets {
-    /// Nanoseconds of a get in the mean.
-    pub fn mean_ns(&self) -> f64 {
-        self.sum_ns as f64 / self.count.max(1) as f64
-    }
+fn latencies() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, 100_000_000_000, 3).expect("1 ns to 100 s at 3 digits")
 }
 
 /// What a run measured.
@@ -76,6 +63,8 @@ pub struct RunResult {
     pub latency: Histogram<u64>,
     /// The same of gets alone (virtual time).
     pub gets: Gets,
+    /// Latency of each of these gets in nanoseconds.
+    pub get_latency: Histogram<u64>,
     /// NVMe I/O commands.
     pub commands: u64,
     /// What crossed the link.
@@ -128,8 +117,9 @@ impl RunResult {
             operations: 0,
             errors: 0,
             elapsed: Duration::ZERO,
-            latency: Histogram::new_with_bounds(1, 100_000_000_000, 3).expect("1 ns to 100 s at 3 digits"),
+            latency: latencies(),
             gets: Gets::default(),
+            get_latency: latencies(),
             commands: 0,
             traffic: Traffic::default(),
             link_bytes: 0,
@@ -188,7 +178,8 @@ impl RunResult {
         self.errors += other.errors;
         self.user_bytes += other.user_bytes;
         self.elapsed = self.elapsed.max(other.elapsed);
-        let same = self.latency.add(&other.latency);
+        self.gets.join(&other.gets);
+        let same = self.latency.add(&other.latency).and_then(|()| self.get_latency.add(&other.get_latency));
         same.expect("all histograms have the same bounds");
     }
 
@@ -218,9 +209,8 @@ impl RunResult {
     pub(crate) fn note_read(&mut self, is_get: bool, took: Duration) {
         if is_get {
             let took = took.as_nanos();
-            self.gets.count += 1;
-            self.gets.sum_ns += took;
-            self.gets.longest_ns = self.gets.longest_ns.max(took);
+            self.gets.join(&Gets { count: 1, sum_ns: took, longest_ns: took });
+            self.get_latency.saturating_record(took.max(1));
         }
     }
 }

@@ -151,6 +151,11 @@ const OWED: &[&str] = &[
     "AC-plus-ablation-1",
     "AC-plus-ablation-2",
     "AC-plus-ablation-3",
+    "AC-plus-tail-1",
+    "AC-plus-tail-2",
+    "AC-plus-tail-3",
+    "AC-plus-tail-4",
+    "AC-plus-tail-5",
     "AC-plus-cpu-1",
 ];
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which part of Plus gives which gain: validity, layout of sections and grain, one at a time.
 
+use super::ran::Ran;
 use super::shared::runs;
-use super::timed::{CELLS, Ran};
+use super::timed::CELLS;
 use super::ycsb::{Run, point};
 use crate::context::{Context, Outcome};
 use crate::error::LabError;

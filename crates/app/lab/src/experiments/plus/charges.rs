@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What decides Plus over Original: the conditions of the public code, one of them changed at a time.
 
-use super::timed::{CELLS, Cell, Ran};
+use super::ran::Ran;
+use super::timed::{CELLS, Cell};
 use super::ycsb::{Conditions, Run, both, takes};
 use crate::context::{Context, Outcome};
 use crate::error::LabError;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What YCSB A with uniform keys reads and writes, by cause.
 
-use super::timed::{CELLS, Ran};
+use super::ran::Ran;
+use super::timed::CELLS;
 use super::ycsb::{self, Run};
 use crate::context::{Context, Outcome};
 use crate::error::LabError;

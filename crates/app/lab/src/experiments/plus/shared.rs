@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Runs that several experiments look at: a device is prepared once, and each workload runs once on a copy of it.
 
-use super::timed::{Case, Cell, Conditioned, Ran, conditioned};
+use super::ran::Ran;
+use super::timed::{Case, Cell, Conditioned, conditioned};
 use crate::error::LabError;
 use saker_profile::Profile;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -73,14 +73,14 @@ impl Size {
         u64::from(self.superblocks) * u64::from(self.superblock_pages) * u64::from(self.page_bytes)
     }
 
-    /// The cache and the room of a page of invalid mappings, for records of so many bytes; the rest as in `settings`.
+    /// The cache and the room of a page of invalid mappings, for records of so many bytes, where `settings` say nothing of them.
     pub fn tune(&self, settings: &Settings, record_bytes: u64) -> Settings {
         let least = CACHE_PAGES_MIN * u64::from(self.page_bytes);
         let mut own = vec![("cache_bytes", (self.bytes() / TABLE_PART / self.table_to_cache).max(least))];
         if self.shrunk > 1 {
             own.push(("page_mappings", u64::from(self.page_mappings(record_bytes))));
         }
-        Settings::told(&own).over(settings)
+        settings.over(&Settings::told(&own))
     }
 
     /// An erase of a block that has shrunk, in nanoseconds: as long for a byte as published, or short blocks would cost more

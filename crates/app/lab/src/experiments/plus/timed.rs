@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A hash FTL in virtual time: filled and overwritten once without time, then each workload on a copy of that device.
 
+use super::ran::{Ran, counters, named};
 use super::size::Size;
 use crate::error::LabError;
 use crate::rig::complete;
@@ -53,7 +54,8 @@ impl Case {
         let shape = Shape { geometry, channels: g.channels.get(), luns };
         let namespace = saker_device::NamespaceConfig::kv(1, &geometry, segments, self.seed);
         let mut build = Build::with(profile, shape, vec![namespace], self.seed).with_engine(self.kind);
-        build.ask(&self.size.tune(&self.settings, self.record_bytes()));
+        let tuned = self.size.tune(&self.settings, self.record_bytes());
+        build.ask(&tuned.within(self.kind.settings()));
         build.compact = true;
         build
     }
@@ -79,44 +81,6 @@ impl Case {
         let Self { size: Size { pairs, operations, .. }, value_bytes, seed, .. } = *self;
         let options = SuiteOptions { operations, value_bytes, key_bytes: Some(KEY_BYTES), seed };
         Ok(Plan { keys: pairs, phase, ..suite.plan(&options)? })
-    }
-}
-
-/// What a workload came to.
-#[derive(Clone, Debug)]
-pub struct Ran {
-    /// Its name and the distribution of its keys.
-    pub workload: &'static str,
-    /// `uniform`, `zipfian` or `latest`.
-    pub keys: &'static str,
-    /// Times and counts.
-    pub result: RunResult,
-    /// Operations that wrote a value.
-    pub updates: u64,
-    /// What the FTL counted meanwhile, by name.
-    pub counters: Vec<(&'static str, f64)>,
-    /// The same at the end.
-    pub now: Vec<(&'static str, f64)>,
-}
-
-fn named(counters: &[(&'static str, f64)], name: &str) -> f64 {
-    counters.iter().find(|(n, _)| *n == name).map_or(0.0, |(_, count)| *count)
-}
-
-impl Ran {
-    /// Of what the FTL counted meanwhile.
-    pub fn count(&self, name: &str) -> f64 {
-        named(&self.counters, name)
-    }
-
-    /// The same for each operation.
-    pub fn per_operation(&self, name: &str) -> f64 {
-        self.count(name) / self.result.operations.max(1) as f64
-    }
-
-    /// What the FTL has at the end, such as memory.
-    pub fn at_end(&self, name: &str) -> f64 {
-        named(&self.now, name)
     }
 }
 
@@ -157,11 +121,24 @@ pub fn conditioned(profile: &Profile, case: Case) -> Result<Conditioned, LabErro
 }
 
 impl Conditioned {
+    /// What is counted so far, by name.
+    pub fn counted(&mut self, name: &str) -> f64 {
+        named(&counters(self.device.stats()), name)
+    }
+
     /// Runs one of [`CELLS`] on a copy.
     ///
     /// # Errors
     /// [`LabError`], also for operations that were refused. D may read what is being inserted.
-    pub fn run(&mut self, (suite, workload, keys): Cell) -> Result<Ran, LabError> {
+    pub fn run(&mut self, cell: Cell) -> Result<Ran, LabError> {
+        self.run_by(CLIENTS, cell)
+    }
+
+    /// The same by so many clients.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_by(&mut self, clients: usize, (suite, workload, keys): Cell) -> Result<Ran, LabError> {
         let phase = 2 + CELLS.iter().position(|c| (c.1, c.2) == (workload, keys)).unwrap_or(0) as u16;
         let mut plan = self.case.plan(suite, phase)?;
         match keys {
@@ -171,22 +148,13 @@ impl Conditioned {
             }
             _ => {}
         }
-        let mut running = self.device.fork(&job(Vec::new()))?;
-        let before = counters(&mut running);
-        let (result, updates) = run_plan(&mut running, &plan, workload)?;
-        let now = counters(&mut running);
+        let mut running = self.device.fork(&job(clients, Vec::new()))?;
+        let before = counters(running.stats());
+        let (result, updates) = run_plan(&mut running, clients, &plan, workload)?;
+        let now = counters(running.stats());
         let since = now.iter().zip(before).map(|((name, a), (_, b))| (*name, a - b)).collect();
         Ok(Ran { workload, keys, result, updates, counters: since, now })
     }
-}
-
-/// What the FTL counts, and pages programmed as the flash counts them.
-fn counters(running: &mut Running) -> Vec<(&'static str, f64)> {
-    let snapshot = running.stats();
-    let namespace = snapshot.namespaces.into_iter().next();
-    let mut all: Vec<_> = namespace.map(|n| n.counters).unwrap_or_default();
-    all.push(("pages_programmed", snapshot.flash.pages_programmed));
-    all.into_iter().map(|(name, n)| (name, n as f64)).collect()
 }
 
 /// A plan's keys.
@@ -210,7 +178,12 @@ impl Sides {
 }
 
 /// The result, and how many operations wrote a value.
-fn run_plan(running: &mut Running, plan: &Plan, place: &str) -> Result<(RunResult, u64), LabError> {
+fn run_plan(
+    running: &mut Running,
+    clients: usize,
+    plan: &Plan,
+    place: &str,
+) -> Result<(RunResult, u64), LabError> {
     let sides = Sides::of(plan)?;
     let mut updates = 0;
     let side = |operation: Operation| {
@@ -220,7 +193,7 @@ fn run_plan(running: &mut Running, plan: &Plan, place: &str) -> Result<(RunResul
     let mut operations = plan.operations()?.map(side).peekable();
     let mut sum = RunResult::new();
     while operations.peek().is_some() {
-        let part = running.run(&job(operations.by_ref().take(CHUNK).collect()));
+        let part = running.run(&job(clients, operations.by_ref().take(CHUNK).collect()));
         let elapsed = sum.elapsed + part.elapsed;
         sum.join(&part);
         sum.elapsed = elapsed;
@@ -230,6 +203,6 @@ fn run_plan(running: &mut Running, plan: &Plan, place: &str) -> Result<(RunResul
     Ok((if plan.mix.insert > 0 { sum } else { complete(sum, place)? }, updates))
 }
 
-fn job(operations: Vec<Op>) -> Job {
-    Job { threads: CLIENTS, depth: 1, operations, flush: false, transfer: TransferOptions::default() }
+fn job(threads: usize, operations: Vec<Op>) -> Job {
+    Job { threads, depth: 1, operations, flush: false, transfer: TransferOptions::default() }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! YCSB on Original and Plus, and Plus with small values, in virtual time.
 
+use super::ran::Ran;
 use super::shared::runs;
 use super::size::{Published, Size};
-use super::timed::{CELLS, Case, Cell, Ran};
+use super::timed::{CELLS, Case, Cell};
 use crate::context::{Context, Outcome};
 use crate::error::LabError;
 use crate::judge::Part;
