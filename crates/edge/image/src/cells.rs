@@ -26,6 +26,7 @@
     )
 )]
 
+use super::early::Early;
 use super::header::{self, Header, Life, State};
 use super::layout::{BLOCK_BYTES, Layout};
 use super::life::{self, Run};
@@ -57,6 +58,8 @@ pub struct FileCells {
     pub(super) history: PowerHistory,
     /// Something was written since the last sync.
     pub(super) unsynced: bool,
+    /// What was asked of the kernel before a sync.
+    pub(super) early: Early,
     /// Successful fdatasyncs of flash and ring.
     pub(super) syncs: u64,
     /// Somebody may rely on what the file holds: see the module's argument.
@@ -229,6 +232,9 @@ impl FileCells {
         let written =
             host::write_at(&self.file, data, data_at).and_then(|()| host::write_at(&self.file, oob, oob_at));
         self.trouble.note(&self.path, &written);
+        if self.promised && written.is_ok() {
+            self.early.note(&self.file, data.len(), self.header.layout.oob_at);
+        }
         written
     }
 

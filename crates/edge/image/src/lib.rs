@@ -24,6 +24,7 @@ mod cells;
 mod check;
 mod config;
 mod create;
+mod early;
 mod epochs;
 mod error;
 #[cfg(feature = "planted")]

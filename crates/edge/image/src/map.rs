@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The mappings of an image: the only unsafe code here.
+//! The mappings of an image.
 //!
 //! The argument for all of them: this process holds the file's lock (exclusive to write, shared to read), so
 //! no process that follows the rules changes or shortens the file underneath. Whoever owns a mapping owns a

@@ -11,6 +11,7 @@
     )
 )]
 
+use super::early::Early;
 use super::header::{self, Copies, Fault, Header, Life, State};
 use super::layout::Layout;
 use super::life::Run;
@@ -85,6 +86,7 @@ pub(super) fn media_of(
         table,
         history,
         unsynced: false,
+        early: Early::default(),
         syncs: 0,
         // The first generation is that of creation: nobody has opened this image before.
         promised: header.generation > 1,
