@@ -119,15 +119,18 @@ pub fn transact<S: State>(
     pages: &mut Reads,
     state: &mut S,
 ) -> Step<Result<Vec<Found>, NotDone>> {
-    if let Some(place) = written_twice(parts) {
-        return Step::Done(Err(NotDone::WrittenTwice(place)));
-    }
-    let found = match look(parts, pages, state) {
+    let twice = written_twice(parts);
+    // One before it may refuse, and the first decides.
+    let judged = twice.and_then(|place| parts.get(..place as usize)).unwrap_or(parts);
+    let found = match look(judged, pages, state) {
         Step::Done(Ok(found)) => found,
         Step::Done(Err(refused)) => return Step::Done(Err(refused)),
         Step::Need(reads) => return Step::Need(reads),
         Step::Blocked(stall) => return Step::Blocked(stall),
     };
+    if let Some(place) = twice {
+        return Step::Done(Err(NotDone::WrittenTwice(place)));
+    }
     let count = parts.iter().filter(|part| part.ask.is_write()).count();
     if count == 0 {
         return Step::Done(Ok(found));

@@ -62,6 +62,12 @@ fn cases() -> Vec<(&'static str, Form, Vec<u8>, Status, u32)> {
         with("a key stored twice", behind(entry(STORE, b"new", b"")), Status::WRITTEN_TWICE, 1),
         with("a key deleted, too", behind(entry(DELETE, b"new", b"")), Status::WRITTEN_TWICE, 1),
         with(
+            "a condition before a key that is written twice",
+            pack(&[entry(STORE, b"b", b"1"), entry(Ask::Present, b"no", b""), entry(DELETE, b"b", b"")]),
+            Status::PRECONDITION_FAILED,
+            1,
+        ),
+        with(
             "stores alone, one twice",
             pack(&[entry(STORE, b"b", b"1"), entry(STORE, b"c", b"2"), entry(STORE, b"b", b"3")]),
             Status::WRITTEN_TWICE,
