@@ -35,6 +35,9 @@ mod salvage;
 mod sessions;
 mod settings;
 mod sigkill;
+mod split_doors;
+#[path = "support/split_model.rs"]
+mod split_model;
 mod stores;
 mod support;
 mod transactions;

@@ -40,9 +40,13 @@ mod sessions;
 mod settings;
 mod spaces;
 mod split_beside;
+mod split_live;
+#[path = "../../../saker/tests/support/split_model.rs"]
+mod split_model;
 mod split_owners;
 mod split_pairs;
 mod split_refused;
+mod split_sessions;
 mod splits;
 mod standard;
 pub mod support;

@@ -22,7 +22,7 @@ use super::support::{count, open, serve};
 const LONG: &[u8] = b"a key that is longer than sixteen bytes";
 
 /// Targets of every engine, in memory and on an image.
-fn targets(mut see: impl FnMut(&Server, &str)) {
+pub fn targets(mut see: impl FnMut(&Server, &str)) {
     for engine in EngineKind::ALL.iter().copied() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("disk.img");
@@ -36,7 +36,7 @@ fn targets(mut see: impl FnMut(&Server, &str)) {
     }
 }
 
-fn found(kv: &mut Kv) -> [Option<Vec<u8>>; 3] {
+pub fn found(kv: &mut Kv) -> [Option<Vec<u8>>; 3] {
     [&b"one"[..], b"two", LONG].map(|key| kv.get(key).expect("reads"))
 }
 
