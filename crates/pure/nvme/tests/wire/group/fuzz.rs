@@ -15,9 +15,9 @@ use saker_nvme::group::{
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Mutants tried in the check tier, and how many times as many in the soak tier: more than ten minutes on one core.
+/// Mutants tried in the check tier, and how many times as many in the soak tier: ten minutes on one core, by the profile `soak` (`docs/figures.md`).
 const MUTANTS: u64 = 200_000;
-const SOAK_ROUNDS: u64 = 12_000;
+const SOAK_ROUNDS: u64 = 4_500;
 /// Inputs that are bred from.
 const POPULATION_MAX: usize = 2000;
 const INPUT_BYTES_MAX: usize = 4096;
