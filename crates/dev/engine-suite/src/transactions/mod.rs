@@ -337,7 +337,11 @@ pub fn a_refused_transaction_changes_nothing(subject: Subject) {
     let first = [part(b"c", Ask::Present), part(b"a", Ask::Absent), part(b"e", Ask::Delete)];
     assert_eq!(bench.transact(&first), Err(NotDone::Condition(0)), "the first of them tells");
     let before = [part(b"c", store), part(b"a", Ask::Absent), part(b"c", store)];
-    assert_eq!(bench.transact(&before), Err(NotDone::Condition(1)), "also before a key that is written twice");
+    assert_eq!(
+        bench.transact(&before),
+        Err(NotDone::Condition(1)),
+        "also before a key that is written twice"
+    );
     let behind = [part(b"c", store), part(b"c", store), part(b"a", Ask::Absent)];
     assert_eq!(bench.transact(&behind), Err(NotDone::WrittenTwice(1)), "and not one behind it");
 }
