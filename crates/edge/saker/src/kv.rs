@@ -11,14 +11,17 @@ mod range;
 mod ranges;
 mod reads;
 mod settings;
+mod through;
 mod transactions;
 
 pub use range::Pairs;
 pub use ranges::Keys;
 pub use reads::ReadTransaction;
+pub use through::CommitThroughError;
 pub use transactions::Transaction;
 
 use cache::PairCache;
+use through::Through;
 
 use crate::create::ImagePlan;
 use crate::device::tcp;
@@ -56,6 +59,7 @@ pub struct Kv {
     nsid: u32,
     /// The namespace is known to have transactions.
     transactions: bool,
+    through: Through,
 }
 
 impl Kv {
@@ -109,7 +113,15 @@ impl Kv {
         client.queue_mut().set_transfer(url.transfer.clone(), methods);
         client.set_group_salt(tcp::salt());
         let cache = PairCache::new(url.cache.unwrap_or_default());
-        Ok(Self { store: KvStoreClient::new(client), cache, connection, profile, nsid, transactions: false })
+        Ok(Self {
+            store: KvStoreClient::new(client),
+            cache,
+            connection,
+            profile,
+            nsid,
+            transactions: false,
+            through: Through::default(),
+        })
     }
 
     /// The namespace.
@@ -156,7 +168,7 @@ impl Kv {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn flush(&mut self) -> Result<(), HostError> {
-        self.store.flush()
+        self.flush_counted()
     }
 
     /// The client below, for counters. It may write, so that the read cache begins anew.

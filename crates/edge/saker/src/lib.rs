@@ -38,7 +38,7 @@ pub use device::{build_device, build_device_at, close_device, refuse_damaged, re
 pub use ensure::Ensured;
 pub use error::{Error, PlanError};
 pub use grow::{Grown, grow_image};
-pub use kv::{Keys, Kv, Pairs, ReadTransaction, Transaction};
+pub use kv::{CommitThroughError, Keys, Kv, Pairs, ReadTransaction, Transaction};
 pub use kv_cache::{KvCache, KvCacheStats};
 pub use profiles::profile_named;
 pub use raw::Raw;

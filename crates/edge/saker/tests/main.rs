@@ -4,6 +4,7 @@
 mod backup;
 mod cache;
 mod capacity;
+mod commit_through;
 mod examples;
 mod flips;
 mod format;

@@ -184,7 +184,7 @@ impl Kv {
     }
 }
 
-impl Transaction<'_> {
+impl<'k> Transaction<'k> {
     /// The value of a key: what this transaction has written, or what is stored, which must not change until the commit.
     ///
     /// # Errors
@@ -424,6 +424,11 @@ impl Transaction<'_> {
     /// ```
     pub fn suspend(self) -> TransactionSet {
         self.set
+    }
+
+    /// The device and what was put together.
+    pub(super) fn into_parts(self) -> (&'k mut Kv, TransactionSet) {
+        (self.kv, self.set)
     }
 
     /// Forgets the transaction. Dropping it does the same.

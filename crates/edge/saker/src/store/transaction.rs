@@ -3,7 +3,7 @@
 
 use super::prefix::ROOM;
 use super::{Store, StoreError};
-use crate::kv::Transaction;
+use crate::kv::{CommitThroughError, Transaction};
 use saker_host::{HostError, Require, TransactionEnd, TransactionSet};
 use saker_nvme::group::{SplitOutcome, TransactionId};
 
@@ -211,6 +211,25 @@ impl StoreTransaction {
     pub fn commit(self) -> Result<(), StoreError> {
         let Self { store, set } = self;
         store.with(|kv| kv.resume_transaction(set).commit())
+    }
+
+    /// As [`commit`](Self::commit), and returns when the transaction survives a power cut. Threads that commit at the same time share a Flush.
+    ///
+    /// # Errors
+    /// [`CommitThroughError`], which tells a transaction that was not carried out from one that was not flushed.
+    ///
+    /// ```
+    /// # let store = saker::Store::open("mem:?size=4MiB&profile=tiny")?;
+    /// let mut txn = store.begin()?;
+    /// txn.put("order:1", "paid")?;
+    /// txn.commit_through()?; // it survives a power cut from here on
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn commit_through(self) -> Result<(), CommitThroughError<StoreError>> {
+        let Self { store, set } = self;
+        let commit = store.with(|kv| kv.commit_counted(set)).map_err(CommitThroughError::Commit)?;
+        // Others commit before this call has the device again: the first Flush covers them, too.
+        store.with(|kv| kv.cover(commit)).map_err(CommitThroughError::Unflushed)
     }
 
     /// Carries it out under an ID, once, as [`Transaction::commit_as`]. The ID belongs to the device: its stores share numbers.
