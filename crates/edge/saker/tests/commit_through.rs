@@ -1,34 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions that survive a power cut once they are answered, on images whose device has no capacitor.
 
+use crate::commit_through_cases as cases;
 use crate::support::is_soak;
 use saker::image::faults::{self, HostFault, HostPlan};
 use saker::{CommitThroughError, EngineKind, HostError, ImagePlan, Kv, KvError, Require, Store, StoreError};
 use std::path::Path;
 
-/// Flash that no engine fills here.
-const BYTES: u64 = 256 << 20;
-
 fn open(path: &Path, options: &str) -> Kv {
     Kv::open(&format!("file:{}?{options}", path.display())).expect("opens")
-}
-
-/// Two keys that each transaction writes, and one that a plain put writes before it.
-const KEYS: [&[u8]; 3] = [b"one", b"a key that is longer than sixteen bytes", b"plain"];
-
-fn put_all(kv: &mut Kv, n: u64) -> Result<(), CommitThroughError> {
-    kv.put(KEYS[2], &n.to_be_bytes()).map_err(CommitThroughError::Commit)?;
-    let mut txn = kv.begin_transaction().map_err(CommitThroughError::Commit)?;
-    for key in &KEYS[..2] {
-        txn.put(key, &n.to_be_bytes().repeat(40)).expect("a good key");
-    }
-    txn.commit_through()
-}
-
-/// The number that a key was written with last; 0: it is not there.
-fn number(kv: &mut Kv, key: &[u8]) -> u64 {
-    let found = kv.get(key).expect("reads");
-    found.map_or(0, |bytes| u64::from_be_bytes(*bytes.first_chunk().expect("a number")))
 }
 
 #[test]
@@ -38,20 +18,14 @@ fn what_was_answered_survives_every_cut() {
         let mut answered = 0;
         for cut_at in (1..if is_soak() { 200 } else { 20 }).step_by(3) {
             let path = dir.path().join("disk.img");
-            ImagePlan { engine, ..ImagePlan::kv(BYTES, "nvmevirt-970pro", 1) }
-                .create(&path)
-                .expect("creates");
+            cases::image(&path, engine);
             let mut kv = open(&path, &format!("fault.cut={cut_at}&fault.seed={cut_at}"));
-            let last = (1..100_000).find(|n| put_all(&mut kv, *n).is_err()).expect("the cut comes") - 1;
+            let last = cases::until_cut(&mut kv);
             answered += last;
             // There is no power, so an error is right.
             let _ = kv.close();
             let mut kv = open(&path, "");
-            let [one, long, plain] = KEYS.map(|key| number(&mut kv, key));
-            let what = format!("{}, cut at {cut_at}", engine.name());
-            assert_eq!(one, long, "{what}: all of it or nothing");
-            assert!((last..=last + 1).contains(&one), "{what}: {one} is there, {last} was answered");
-            assert!(plain >= last, "{what}: what came before it is there");
+            cases::is_there(&mut kv, last, &format!("{}, cut at {cut_at}", engine.name()));
             kv.close().expect("closes");
             std::fs::remove_file(&path).expect("removes");
         }

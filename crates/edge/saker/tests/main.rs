@@ -5,6 +5,8 @@ mod backup;
 mod cache;
 mod capacity;
 mod commit_through;
+#[path = "support/commit_through.rs"]
+mod commit_through_cases;
 mod examples;
 mod flips;
 mod format;

@@ -139,4 +139,11 @@ mod tests {
         kv.flush().expect("flushes");
         assert_eq!(commands(&mut kv, four), 0, "any Flush does");
     }
+    /// As behind a loss that the Flush has not met, too.
+    #[test]
+    fn a_commit_of_a_connection_that_is_gone_is_not_said_to_last() {
+        let mut kv = Kv::open("mem:?size=4MiB&profile=tiny").expect("opens");
+        let lost = Commit { reconnects: 1, number: 0 };
+        assert_eq!(kv.cover(lost), Err(KvError::OutcomeUnknown.into()));
+    }
 }

@@ -8,6 +8,9 @@ mod batches;
 mod blocks;
 mod capacity;
 mod commands;
+mod commit_through;
+#[path = "../../../saker/tests/support/commit_through.rs"]
+mod commit_through_cases;
 mod counters;
 mod flood;
 mod format;
