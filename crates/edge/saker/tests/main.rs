@@ -38,6 +38,8 @@ mod salvage;
 mod sessions;
 mod settings;
 mod sigkill;
+#[path = "support/split_between.rs"]
+mod split_between;
 mod split_doors;
 #[path = "support/split_model.rs"]
 mod split_model;

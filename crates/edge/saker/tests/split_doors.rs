@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Transactions in parts on devices of this process, in memory and on images.
 
+use crate::split_between::{Place, everything};
 use crate::split_model::{DONE, DONE_BEFORE, Model, NO_SUCH, NOT_DONE, OPEN, Parts, id};
 use saker::{
     BackupOptions, EngineKind, ImagePlan, Kv, SplitOutcome, back_up, grow_image, repair_image, verify_image,
@@ -45,6 +46,25 @@ fn a_model_agrees() {
                 model.opened();
             }
         }
+    }
+}
+
+/// Whatever looks between the parts, and whatever ends them: in memory, and on an image, which grows while it is closed.
+#[test]
+fn what_looks_and_ends_between() {
+    for engine in EngineKind::ALL.iter().copied() {
+        let memory = format!("mem:?size=16MiB&profile=tiny&engine={}", engine.name());
+        let mut open = || Kv::open(&memory).expect("opens");
+        everything(&mut Place { open: &mut open, rest: &mut || {}, lasts: false, what: &memory });
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("disk.img");
+        ImagePlan { engine, ..ImagePlan::kv(16 << 20, "tiny", 1) }.create(&path).expect("creates");
+        let mut open = || Kv::open(&format!("file:{}", path.display())).expect("opens");
+        let mut rest = || {
+            grow_image(&path, 24 << 20, None, &mut |_| {}).expect("grows");
+        };
+        let what = format!("file:, {}", engine.name());
+        everything(&mut Place { open: &mut open, rest: &mut rest, lasts: true, what: &what });
     }
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `saker txn`: all of a script or nothing.
 
-use crate::e2e::support::Desk;
+use crate::e2e::support::{Desk, TINY};
+use saker::{Kv, TransactionId};
+use saker_host::Driver;
 
 #[test]
 fn a_script_is_done_as_a_whole() {
@@ -123,4 +125,54 @@ fn scripts_and_devices_that_make_no_sense() {
         assert!(refused.contains(said), "{refused}");
     }
     desk.disk(&["txn", "no/such"]).refused(1);
+}
+
+/// Status and DW0 of a part with one entry of type store.
+fn part(kv: &mut Kv, number: u64, (begins, commits): (bool, bool), key: &[u8; 4]) -> Option<u32> {
+    let entry = [1, 1, 4, u32::from_le_bytes(*key), 4, u32::from_le_bytes(*b"part")];
+    let payload: Vec<u8> = entry.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let id = TransactionId { host: [7; 16], number };
+    let client = kv.client();
+    client.queue_mut().transaction_part(id, begins, commits, &payload).expect("room");
+    client.queue_mut().ring();
+    loop {
+        client.driver_mut().drive();
+        if let Some(ended) = client.queue_mut().poll(|done| (done.status, done.result)) {
+            let (status, dw0) = ended.expect("an answer");
+            return status.is_success().then_some(dw0);
+        }
+    }
+}
+
+/// What copies a target amid a transaction in parts takes nothing of it along and does not end it; the commit is whole.
+#[test]
+fn dumps_between_parts() {
+    for engine in saker::EngineKind::ALL {
+        let desk = Desk::new();
+        let mut config =
+            saker_tcp::ServerConfig::new(&format!("mem:?size=16MiB&profile=tiny&engine={}", engine.name()));
+        config.listen = vec!["127.0.0.1:0".parse().expect("an address")];
+        let server = saker_tcp::Server::start(config).expect("starts");
+        let url = format!("tcp://{}/{}", server.addresses()[0], server.names()[0]);
+        let run = |words: &[&str]| desk.saker(&[words, &["--device", &url]].concat()).good();
+        run(&["put", "sold", "3"]);
+        let mut kv = Kv::open(&url).expect("opens");
+        assert_eq!(part(&mut kv, 1, (true, false), b"sold"), Some(1));
+        let copies = |n: u32, pairs: &str| {
+            let [dump, backup, copy] = ["tsv", "bak", "img"].map(|kind| format!("{n}.{kind}"));
+            run(&["dump", &dump]);
+            assert_eq!(String::from_utf8_lossy(&desk.read(&dump)), pairs, "{}", engine.name());
+            desk.saker(&["backup", &url, &backup, "--per-key"]).good();
+            desk.saker(&[&["create", &copy][..], &TINY].concat()).good();
+            desk.saker(&["restore", &backup, &format!("file:{copy}")]).good();
+            let listed = desk.saker(&["scan", "--device", &format!("file:{copy}")]).good();
+            assert_eq!(listed, pairs, "{}", engine.name());
+        };
+        copies(1, "sold\t3\n");
+        assert_eq!(part(&mut kv, 1, (false, false), b"more"), Some(2));
+        copies(2, "sold\t3\n");
+        assert_eq!(part(&mut kv, 1, (false, true), b"last"), Some(0), "{}", engine.name());
+        assert_eq!(run(&["get", "more"]), "part");
+        assert_eq!([run(&["get", "sold"]), run(&["get", "last"])], ["part", "part"]);
+    }
 }

@@ -178,11 +178,14 @@ impl<'a> Taking<'a> {
         let begin = BackupNamespace { nsid, kind: "kv", consistency, ..BackupNamespace::default() };
         self.writer.begin(&wire(&begin))?;
         let mut failed = None;
-        kv.show_outcomes();
-        let order = kv.scan(&ScanOptions::default(), &mut |key, value| {
+        kv.show_outcomes(true);
+        let scanned = kv.scan(&ScanOptions::default(), &mut |key, value| {
             failed = self.pair(nsid, key, value).err();
             failed.is_none()
-        })?;
+        });
+        // The namespace may be lent.
+        kv.show_outcomes(false);
+        let order = scanned?;
         failed.map_or(Ok(()), Err)?;
         let moved = consistency == Consistency::Snapshot && order != ScanOrder::Bytes;
         self.ensure(!moved, nsid, "pair", "the connection was lost meanwhile: try again")?;

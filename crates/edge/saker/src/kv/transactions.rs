@@ -135,9 +135,9 @@ impl Kv {
         }
     }
 
-    /// Lists and scans show what the device keeps of transactions with an ID, too: who copies all pairs copies these.
-    pub(crate) fn show_outcomes(&mut self) {
-        self.store.show_outcomes();
+    /// Whether lists and scans show what the device keeps of transactions with an ID, too: who copies all pairs copies these.
+    pub(crate) fn show_outcomes(&mut self, shows: bool) {
+        self.store.show_outcomes(shows);
     }
 
     /// What became of the transaction of an ID ([`Transaction::commit_as`]).
@@ -243,8 +243,8 @@ impl<'k> Transaction<'k> {
 
     /// The pairs of a range in the order of their keys: those that are stored, which must not change until the commit, with what this
     /// transaction has written. Neither may a key be added to the range: such phantoms are conflicts, too. On `lsm` and `tree`, which
-    /// keep keys in order. Keys of more than 16 bytes are in none: a transaction that has scanned relies on all of them, in the range or not, so
-    /// where there are many a scan takes long, its commit may not fit a command, and whoever writes one is a conflict.
+    /// keep keys in order. That of keys of more than 16 bytes the device does not know: a transaction that has scanned relies on all of
+    /// them, in the range or not, so where there are many a scan takes long, its commit may not fit a command, and whoever writes one is a conflict.
     ///
     /// # Errors
     /// [`HostError::NoTransactions`] on other engines, [`HostError::KeyLength`] for bounds of more than 16 bytes;

@@ -79,7 +79,7 @@ pub(crate) fn pairs<E: From<Error>>(
     see: &mut dyn FnMut(Piece<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut from: Option<Vec<u8>> = None;
-    kv.show_outcomes();
+    kv.show_outcomes(true);
     loop {
         let Listed { keys, is_last } = keys(kv, from.as_deref(), losses)?;
         keys.iter().try_for_each(|key| pair(kv, key, losses, see))?;

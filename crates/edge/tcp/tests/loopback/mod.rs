@@ -43,6 +43,8 @@ mod sessions;
 mod settings;
 mod spaces;
 mod split_beside;
+#[path = "../../../saker/tests/support/split_between.rs"]
+mod split_between;
 mod split_live;
 #[path = "../../../saker/tests/support/split_model.rs"]
 mod split_model;

@@ -2,10 +2,12 @@
 //! Settings that change while a transaction in parts is open, or one that has read, at targets in memory and on images; and a model that follows
 //! parts over the network.
 
-use saker::{EngineKind, ImagePlan, Require};
+use saker::{EngineKind, ImagePlan, Require, grow_image};
 use saker_testing::{seeds, tier};
+use std::cell::RefCell;
 use std::path::Path;
 
+use super::split_between::{Place, everything};
 use super::split_model::{Model, Parts};
 use super::split_owners::{BEGINS, COMMITS, Controller, DONE, MORE};
 use super::split_pairs::{found, targets};
@@ -52,6 +54,33 @@ const LONG: &[u8] = b"a key that is longer than sixteen bytes";
 fn image(path: &Path, engine: EngineKind, seed: u64) -> String {
     ImagePlan { engine, ..ImagePlan::kv(64 << 20, "tiny", seed) }.create(path).expect("creates");
     format!("file:{}", path.display())
+}
+
+/// Whatever looks between the parts, and whatever ends them, at targets in memory and on an image. That of the image ends with each connection, or goes
+/// on, and the image grows meanwhile.
+#[test]
+fn what_looks_and_ends_between() {
+    targets(|server, what| {
+        let mut open = || open(server, "");
+        everything(&mut Place { open: &mut open, rest: &mut || {}, lasts: true, what });
+    });
+    for engine in EngineKind::ALL.iter().copied() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("disk.img");
+        let device = image(&path, engine, 1);
+        let server = RefCell::new(Some(serve(&device)));
+        let mut open = || {
+            let ended = server.take();
+            ended.into_iter().for_each(|server| server.stop().expect("stops"));
+            open(server.borrow_mut().insert(serve(&device)), "")
+        };
+        let mut rest = || {
+            server.take().expect("it runs").stop().expect("stops");
+            grow_image(&path, 80 << 20, None, &mut |_| {}).expect("grows");
+        };
+        let what = format!("a target that starts again, {}", engine.name());
+        everything(&mut Place { open: &mut open, rest: &mut rest, lasts: true, what: &what });
+    }
 }
 
 /// Histories of parts over the network: in one connection, and over targets that end and start again.

@@ -51,10 +51,10 @@ impl<T: Driver> KvStoreClient<T> {
 }
 
 impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
-    /// From now on lists and scans show the pairs, too, in which the device keeps what became of transactions with an ID: for who copies
+    /// Whether lists and scans show the pairs, too, in which the device keeps what became of transactions with an ID: for who copies
     /// everything that is there. A copy without them would carry out a transaction again that the original has carried out.
-    pub fn show_outcomes(&mut self) {
-        self.shows_outcomes = true;
+    pub fn show_outcomes(&mut self, shows: bool) {
+        self.shows_outcomes = shows;
     }
 
     /// Whether a key is not to be shown: it is the device's.
