@@ -57,8 +57,9 @@ impl Flight {
             return outcome.status;
         }
         // Behind the value nothing is the device's.
+        use vendor_specific::opcode::{GROUP_RESULTS, RETRIEVE_VERSIONED};
         let tells_length =
-            matches!(self.sqe.opcode, kv::opcode::RETRIEVE | vendor_specific::opcode::GROUP_RESULTS);
+            matches!(self.sqe.opcode, kv::opcode::RETRIEVE | GROUP_RESULTS | RETRIEVE_VERSIONED);
         let data = self.buffer.bytes();
         let bytes = if tells_length { outcome.result as u32 as usize } else { data.len() };
         scatter(&self.pieces, space, &data[..bytes.min(data.len())]).err().unwrap_or(outcome.status)

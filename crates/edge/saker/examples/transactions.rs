@@ -22,7 +22,7 @@ fn mixed(n: u64) -> u64 {
 
 fn key(n: u64) -> [u8; 16] {
     let mut key = [0; 16];
-    key[..8].copy_from_slice(&mixed(n).to_be_bytes());
+    key[..8].copy_from_slice(&(mixed(n) >> 1).to_be_bytes());
     key[8..].copy_from_slice(&n.to_be_bytes());
     key
 }

@@ -26,6 +26,9 @@ mod live;
 mod long_value_cases;
 mod long_values;
 mod longest_transaction;
+mod marked;
+#[path = "support/marked.rs"]
+mod marked_cases;
 mod namespaces;
 mod open;
 mod packing;

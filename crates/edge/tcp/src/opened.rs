@@ -111,7 +111,8 @@ fn on_the_network(available: &Available) -> Option<Capabilities> {
         .with_iterators(iterators)
         .with_transactions(available.methods.transactions())
         .with_long_keys_in_transactions(available.methods.long_keys_in_transactions())
-        .with_split_transactions(available.methods.split_transactions());
+        .with_split_transactions(available.methods.split_transactions())
+        .with_retrieve_versioned(available.methods.retrieve_versioned());
     let page = Capabilities::new(methods, 0, 0, 0).with_group_bytes(available.group_bytes_max);
     available.methods.groups().then_some(page)
 }

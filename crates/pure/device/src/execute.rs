@@ -4,6 +4,7 @@
 mod block;
 mod inner;
 mod kv;
+pub(crate) mod versioned;
 mod work;
 
 pub use block::block_status;
@@ -22,6 +23,7 @@ use kv::{kv, kv_data_bytes, small};
 use saker_engine::{Context, KvError};
 use saker_flash::NamespaceSegments;
 use saker_link::{DmaSpace, PAGE_BYTES, Sqe, Traffic};
+use saker_nvme::group::VersionedRetrieve;
 use saker_nvme::nvm::NvmCommand;
 use saker_nvme::sqe::Psdt;
 use saker_nvme::vendor_specific::InlineRetrieve;
@@ -44,6 +46,8 @@ pub enum Request {
     Block(NvmCommand, Pieces),
     /// A retrieve into the completion queue, and what it found.
     Small(InlineRetrieve, Vec<u8>),
+    /// A retrieve with the version of the pair.
+    Versioned(VersionedRetrieve, Pieces),
     /// For a block namespace, with data that stays in the device.
     Inner(Box<Inner>),
     /// Many operations.
@@ -123,7 +127,7 @@ impl Request {
                     | NvmCommand::WriteZeroes { .. }
                     | NvmCommand::DatasetManagement { .. }
             ),
-            Self::Small(..) | Self::Iterator(_) => false,
+            Self::Small(..) | Self::Versioned(..) | Self::Iterator(_) => false,
         }
     }
 
@@ -149,6 +153,7 @@ impl Request {
                 _,
             ) => key.as_bytes(),
             Self::Small(command, _) => command.key.as_bytes(),
+            Self::Versioned(command, _) => command.key.as_bytes(),
             Self::Indirect(indirect) => indirect.key(),
             Self::Group(group) => return if group.names_keys() { None } else { Some(Vec::new()) },
             Self::Split(split) => return Some(vec![split.lane()]),
@@ -173,6 +178,7 @@ impl Request {
                 single(TimedOp::Retrieve, key, *buffer_bytes)
             }
             Self::Small(command, _) => single(TimedOp::Retrieve, &command.key, command.bytes_max),
+            Self::Versioned(command, _) => single(TimedOp::Retrieve, &command.key, command.buffer_bytes),
             Self::Kv(KvCommand::Delete { key }, _) => single(TimedOp::Delete, key, 0),
             Self::Kv(KvCommand::Exist { key }, _) => single(TimedOp::Exist, key, 0),
             Self::Group(group) => group.timing(space),
@@ -192,7 +198,7 @@ impl Request {
     /// Where its data is in host memory or in the device.
     pub fn pieces(&self) -> &Pieces {
         match self {
-            Self::Kv(_, pieces) | Self::Block(_, pieces) => pieces,
+            Self::Kv(_, pieces) | Self::Versioned(_, pieces) | Self::Block(_, pieces) => pieces,
             Self::Inner(inner) => inner.pieces(),
             Self::Group(group) => group.pieces(),
             Self::Indirect(indirect) => indirect.pieces(),
@@ -270,6 +276,9 @@ impl Request {
             (Self::Inner(inner), Store::Block(map)) => inner.execute(map, reach.space, m, w),
             (Self::Small(command, found), Store::Kv(store)) => {
                 small(command, found, store, &mut Context::new(m, w))
+            }
+            (Self::Versioned(command, pieces), Store::Kv(store)) => {
+                versioned::execute(command, pieces, store, &namespace.kept, reach, &mut Context::new(m, w))
             }
             (Self::Group(group), Store::Kv(store)) => {
                 group.execute(store, &mut namespace.kept, namespace.long_keys, reach, m, w)

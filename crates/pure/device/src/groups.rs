@@ -32,6 +32,7 @@ use saker_segment_store::{Reads, SegmentStore, Step};
 use saker_sim::{Meter, Unit};
 use source::{Fault, GroupReach, HostGroup, plain};
 pub use split::{SplitRequest, Splits};
+pub(crate) use transaction::of_life;
 
 /// A group command on its way.
 #[derive(Clone, Debug)]

@@ -2,15 +2,18 @@
 //! From vendor commands to requests: parts are gathered here, whole values go on as any other store.
 
 use crate::NamespaceKind;
+use crate::config::TRANSFER_BYTES_MAX;
 use crate::device::{Attachment, Device};
 use crate::execute::Request;
 use crate::groups::{GroupRequest, SplitRequest};
 use crate::iterators::IteratorRequest;
 use crate::long_keys::IndirectRequest;
 use crate::methods::{self, Arrival, InlineHead, Taken, is_known};
+use crate::transfer::Pieces;
 use saker_link::Sqe;
 use saker_nvme::Status;
-use saker_nvme::group::{is_group, is_split};
+use saker_nvme::group::{VersionedRetrieve, is_group, is_split};
+use saker_nvme::vendor_specific::opcode::RETRIEVE_VERSIONED;
 use saker_nvme::vendor_specific::{is_indirect, is_iterator};
 
 /// The first vendor opcode.
@@ -54,6 +57,10 @@ impl<T> Device<T> {
             self.queues.close_value(qid);
             return self.take_split(sqe, n).map(Routed::Request);
         }
+        if sqe.opcode == RETRIEVE_VERSIONED {
+            self.queues.close_value(qid);
+            return self.take_versioned(sqe, n).map(Routed::Request);
+        }
         let taken = if self.queues.has_open_values() || methods::is_part(sqe) {
             let was_open = self.queues.is_value_open(qid);
             let taken = self.take_part(qid, sqe, n, head);
@@ -67,6 +74,18 @@ impl<T> Device<T> {
             Taken::More(dw0) => Routed::More(dw0),
             Taken::Small(command) => Routed::Request(Request::Small(command, Vec::new())),
         })
+    }
+
+    fn take_versioned(&self, sqe: &Sqe, n: usize) -> Result<Request, Status> {
+        let is_kv = matches!(self.namespaces[n].config.kind, NamespaceKind::Kv { .. });
+        if !is_kv || !is_known(self.config.methods, sqe.opcode) {
+            return Err(Status::INVALID_OPCODE);
+        }
+        let command = VersionedRetrieve::decode(sqe, self.pointer_rule())?;
+        if command.buffer_bytes > TRANSFER_BYTES_MAX {
+            return Err(Status::INVALID_FIELD);
+        }
+        Ok(Request::Versioned(command, Pieces::of(sqe, command.buffer_bytes, &self.host.space)?))
     }
 
     fn take_indirect(&mut self, sqe: &Sqe, n: usize) -> Result<Request, Status> {

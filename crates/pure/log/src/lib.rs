@@ -24,7 +24,7 @@ pub use append::{LogAddr, Writer};
 pub use check::{LiveBytes, ensure};
 pub use checkpoint::{CheckpointWriter, Cut};
 pub use log::Log;
-pub use read::{Bytes, Look, lines, page_of, part_of};
+pub use read::{Bytes, Look, checked_of, lines, page_of, part_of};
 pub use recover::{Damage, LogFlip, LogImage, Recovered, ScannedPage, survey};
 pub use reserve::Reserve;
 pub use search::{CheckpointSearch, Searched, Whole};

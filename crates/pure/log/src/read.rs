@@ -12,7 +12,7 @@
 )]
 
 use crate::{Log, LogAddr};
-use saker_segment_store::{CellError, Page, PageAddr, SegmentStore, Step};
+use saker_segment_store::{CellError, Checked, Page, PageAddr, SegmentStore, Step};
 use std::ops::Range;
 
 /// A cache line.
@@ -48,6 +48,14 @@ pub fn part_of<'m, M: SegmentStore>(log: &Log, m: &'m M, page: PageAddr, bytes: 
         Some(slot) => Page::Resident { data: m.page_buffer().data(slot), oob: m.page_buffer().oob(slot) },
         None => m.part(page, bytes),
     }
+}
+
+/// What was checked of a page ([`SegmentStore::checked`]); of one in a slot nothing is noted.
+#[inline]
+pub fn checked_of<'m, M: SegmentStore>(log: &Log, m: &'m M, page: PageAddr) -> Option<&'m Checked> {
+    let geometry = log.geometry();
+    let segment = log.find_segment(geometry.segment_of(page))?;
+    if segment.slot(geometry.index_of(page)).is_some() { None } else { m.checked(page) }
 }
 
 /// What one look at a range tells.

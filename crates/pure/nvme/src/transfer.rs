@@ -58,7 +58,10 @@ impl Contents {
     #[must_use]
     pub const fn only_reads(self, sqe: &Sqe) -> bool {
         match self {
-            Self::Kv => matches!(sqe.opcode, kv::opcode::RETRIEVE | kv::opcode::LIST | kv::opcode::EXIST),
+            Self::Kv => matches!(
+                sqe.opcode,
+                kv::opcode::RETRIEVE | kv::opcode::LIST | kv::opcode::EXIST | vendor::RETRIEVE_VERSIONED
+            ),
             Self::Blocks { .. } => {
                 matches!(sqe.opcode, nvm::opcode::READ | nvm::opcode::COMPARE | nvm::opcode::VERIFY)
             }
@@ -74,9 +77,11 @@ const fn of_kv(sqe: &Sqe) -> Transfer {
         | vendor::GROUP_PREFETCH
         | vendor::ITERATOR_OPEN
         | vendor::TRANSACTION_PART => Transfer::ToDevice(bytes),
-        kv::opcode::RETRIEVE | kv::opcode::LIST | vendor::GROUP_RESULTS | vendor::ITERATOR_NEXT => {
-            Transfer::ToHost(bytes)
-        }
+        kv::opcode::RETRIEVE
+        | kv::opcode::LIST
+        | vendor::GROUP_RESULTS
+        | vendor::ITERATOR_NEXT
+        | vendor::RETRIEVE_VERSIONED => Transfer::ToHost(bytes),
         _ => Transfer::None,
     }
 }
@@ -155,11 +160,12 @@ pub const fn admin_only_reads(sqe: &Sqe) -> bool {
 }
 
 /// Whether a command needs memory that host and device share. Buses that move data by commands have none: there, groups,
-/// transactions and iterators are the vendor commands that remain.
+/// transactions, versioned retrieves and iterators are the vendor commands that remain.
 #[must_use]
 pub const fn needs_shared_memory(sqe: &Sqe) -> bool {
     sqe.opcode >= FIRST_VENDOR_OPCODE
         && !matches!(sqe.opcode, vendor::GROUP | vendor::GROUP_RESULTS | vendor::GROUP_PREFETCH)
+        && sqe.opcode != vendor::RETRIEVE_VERSIONED
         && !crate::vendor_specific::is_iterator(sqe.opcode)
         && !crate::group::is_split(sqe.opcode)
 }

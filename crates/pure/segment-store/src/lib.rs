@@ -9,6 +9,7 @@
 
 pub mod addr;
 pub mod advice;
+mod checked;
 pub mod crash;
 pub mod crc;
 pub mod flip;
@@ -21,6 +22,7 @@ pub mod step;
 pub mod zeros;
 
 pub use addr::{Geometry, PageAddr, SegmentId};
+pub use checked::Checked;
 pub use flip::Flip;
 pub use header::{HeaderError, PageHeader, Stream};
 pub use page_buffer::{PageBuffer, PageBufferMemory, SlotError, SlotId, SlotMend, SlotState, SlotView};

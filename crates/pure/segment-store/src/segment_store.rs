@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The trait a store writes through.
 
-use crate::{Geometry, PageAddr, PageBuffer, SegmentId, SlotId};
+use crate::{Checked, Geometry, PageAddr, PageBuffer, SegmentId, SlotId};
 use std::ops::Range;
 use thiserror::Error;
 
@@ -138,6 +138,14 @@ pub trait SegmentStore {
     #[inline]
     fn ahead(&self, at: PageAddr, offset: u32) -> Option<&[u8]> {
         let _ = (at, offset);
+        None
+    }
+    /// Which parts of a resident page its owner has checked since the page's bytes came into memory: a bit for each part, as the owner
+    /// divides it. No bit is left when the bytes have changed. `None`: they may change without notice, as those of a mapped file do, or what a
+    /// look costs is modelled. Then each look checks.
+    #[inline]
+    fn checked(&self, at: PageAddr) -> Option<&Checked> {
+        let _ = at;
         None
     }
     /// Takes a free erased segment for the owner.

@@ -46,6 +46,7 @@ pub fn check(sqe: &Sqe, mut data: Vec<u8>, room: u32, facts: &[NamespaceFacts]) 
         kv::opcode::RETRIEVE
             | vendor_specific::opcode::GROUP_RESULTS
             | vendor_specific::opcode::ITERATOR_NEXT
+            | vendor_specific::opcode::RETRIEVE_VERSIONED
     );
     let is_value = tells_length && contents == Some(Contents::Kv);
     if to_device.max(to_host) > u64::from(crate::TRANSFER_BYTES_MAX) {

@@ -29,6 +29,7 @@ mod shards;
 mod stress;
 mod table;
 mod tuner;
+mod versioned;
 mod waits;
 mod workers;
 mod write_control;

@@ -49,8 +49,11 @@ pub(crate) fn start(url: &DeviceUrl) -> Result<(AnyDriver, Port, String), Error>
 fn running(mut build: Build, host: &Attachment, url: &DeviceUrl, shards: u64) -> AnyDriver {
     build.faults = url.faults;
     // The dispatcher takes whole commands with a key in the entry, and groups.
-    build.config.methods =
-        Methods::default().with_groups(true).with_groups_both_ways(true).with_transactions(true);
+    build.config.methods = Methods::default()
+        .with_groups(true)
+        .with_groups_both_ways(true)
+        .with_transactions(true)
+        .with_retrieve_versioned(true);
     let mut device = match url.timing {
         Timing::Off => AnyDevice::Untimed(Box::new(build.untimed(host.clone()))),
         Timing::Real => AnyDevice::Timed(Box::new(build.timed(host.clone()))),

@@ -26,6 +26,9 @@ mod limits;
 mod lines;
 mod long_values;
 mod malformed;
+mod marked;
+#[path = "../../../saker/tests/support/marked.rs"]
+mod marked_cases;
 mod memory;
 mod outcomes;
 mod pairs;

@@ -84,8 +84,10 @@ impl Flight {
 
     /// Whether DW0 of the completion says how many bytes there are.
     fn tells_length(&self) -> bool {
-        use vendor_specific::opcode::{GROUP_RESULTS, ITERATOR_NEXT};
-        matches!(self.sqe.opcode, kv::opcode::RETRIEVE | GROUP_RESULTS | ITERATOR_NEXT) && self.is_of_pairs
+        use vendor_specific::opcode::{GROUP_RESULTS, ITERATOR_NEXT, RETRIEVE_VERSIONED};
+        let code = self.sqe.opcode;
+        matches!(code, kv::opcode::RETRIEVE | GROUP_RESULTS | ITERATOR_NEXT | RETRIEVE_VERSIONED)
+            && self.is_of_pairs
     }
 
     /// Gives the library its data.

@@ -31,6 +31,7 @@ impl Request {
         match self {
             Self::Kv(KvCommand::Store { value_bytes, .. }, _) => work.wrote(*value_bytes),
             Self::Kv(KvCommand::Retrieve { .. }, _) => work.read(reply.bytes_out),
+            Self::Versioned(..) => work.read(reply.bytes_out),
             Self::Small(command, _) => work.read(reply.dw0.min(command.bytes_max)),
             Self::Block(NvmCommand::Write { .. }, pieces) => work.wrote(pieces.bytes()),
             Self::Block(NvmCommand::WriteZeroes { .. }, _) => work.wrote(0),

@@ -31,6 +31,12 @@ impl Kept {
         Self { life: Life { power_ons, erasures: 0 }, ..Self::default() }
     }
 
+    /// Which life it is.
+    #[inline]
+    pub fn life(&self) -> Life {
+        self.life
+    }
+
     pub(super) fn keep(&mut self, id: GroupId, results: Vec<u8>) {
         self.take(&id);
         self.bytes += results.len();

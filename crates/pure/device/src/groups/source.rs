@@ -4,7 +4,7 @@
 use crate::answer::Reach;
 use crate::transfer::Pieces;
 use saker_engine::{GroupError, GroupFlags, GroupOp, GroupSource, Member, SourceError};
-use saker_long_keys::NarrowDigest;
+use saker_long_keys::{NarrowDigest, is_marked};
 use saker_nvme::Key;
 use saker_nvme::group::{Entry, Form, Malformed, Op, parse, parse_mut};
 
@@ -19,7 +19,7 @@ pub(super) struct GroupReach<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     Malformed(Malformed),
-    /// A key is longer than the engine's, and the device takes such keys.
+    /// A key goes into an envelope, and the device takes such keys.
     LongKey,
 }
 
@@ -89,39 +89,67 @@ impl GroupSource for HostGroup<'_> {
     }
 
     fn parse(&self, payload: &[u8], visit: &mut impl FnMut(Member)) -> Result<(), Fault> {
-        let mut key_bytes_max = 0;
+        let mut longest = self.longest();
         let parsed = parse(self.form, payload, |e| {
             let member = member(e);
-            key_bytes_max = key_bytes_max.max(member.key_bytes());
+            let key = payload.get(member.key.start as usize..member.key.end as usize);
+            longest.see(&member, key.unwrap_or_default());
             visit(member);
         });
-        self.judge(parsed, key_bytes_max)
+        self.judge(parsed, &longest)
     }
 
     // Its closure is the loop over members: 27 instructions an operation where it is called instead.
     #[inline(always)]
     fn parse_mut(&self, payload: &mut [u8], visit: &mut impl FnMut(Member, &mut [u8])) -> Result<(), Fault> {
-        let mut key_bytes_max = 0;
+        let mut longest = self.longest();
         let parsed = parse_mut(self.form, payload, |e, bytes| {
             let member = member(e);
-            key_bytes_max = key_bytes_max.max(member.key_bytes());
+            // These bytes begin with the key's length.
+            longest.see(&member, bytes.get(size_of::<u32>()..).unwrap_or_default());
             visit(member, bytes);
         });
-        self.judge(parsed, key_bytes_max)
+        self.judge(parsed, &longest)
     }
 }
 
 impl HostGroup<'_> {
-    /// Whether the device takes a payload that was read, given its longest key.
+    /// Keys to be seen. In a group that is no transaction a key with the mark of envelopes is that of an envelope.
     #[inline]
-    fn judge(&self, parsed: Result<u32, Malformed>, key_bytes_max: u32) -> Result<(), Fault> {
+    fn longest(&self) -> Longest {
+        Longest { bytes: 0, is_marked: false, looks_for_marks: self.flags.is_atomic() }
+    }
+
+    /// Whether the device takes a payload that was read, given its keys.
+    #[inline]
+    fn judge(&self, parsed: Result<u32, Malformed>, keys: &Longest) -> Result<(), Fault> {
         match parsed {
             Err(malformed) => Err(Fault::Malformed(malformed)),
-            Ok(_) if key_bytes_max > Key::MAX_LEN as u32 && self.reach.long_keys.is_some() => {
-                Err(Fault::LongKey)
-            }
+            Ok(_) if keys.go_into_envelopes() && self.reach.long_keys.is_some() => Err(Fault::LongKey),
             Ok(_) => Ok(()),
         }
+    }
+}
+
+/// What keys of a payload have to do with envelopes.
+struct Longest {
+    bytes: u32,
+    is_marked: bool,
+    looks_for_marks: bool,
+}
+
+impl Longest {
+    #[inline]
+    fn see(&mut self, member: &Member, from_key_on: &[u8]) {
+        self.bytes = self.bytes.max(member.key_bytes());
+        if self.looks_for_marks {
+            self.is_marked |= from_key_on.get(..member.key_bytes() as usize).is_some_and(is_marked);
+        }
+    }
+
+    #[inline]
+    fn go_into_envelopes(&self) -> bool {
+        self.is_marked || self.bytes > Key::MAX_LEN as u32
     }
 }
 

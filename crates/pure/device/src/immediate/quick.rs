@@ -8,6 +8,7 @@ use super::{Quick, Untimed};
 use crate::NamespaceKind;
 use crate::answer::{condition, kv_status};
 use crate::device::Device;
+use crate::execute::versioned;
 use crate::methods::{self, Landing, Plain};
 use crate::namespace::{Namespace, Store};
 use crate::stats::HealthCounters;
@@ -15,9 +16,11 @@ use crate::transfer::{OnePiece, Pieces};
 use saker_engine::{Context, Engine, Source};
 use saker_flash::Flash;
 use saker_link::Sqe;
+use saker_nvme::group::VersionedRetrieve;
 use saker_nvme::kv::StoreOptions;
 use saker_nvme::kv::opcode::{EXIST, RETRIEVE, STORE};
-use saker_nvme::{Key, KvCommand, Status};
+use saker_nvme::vendor_specific::opcode::RETRIEVE_VERSIONED;
+use saker_nvme::{Key, KvCommand, PointerRule, Status};
 use saker_segment_store::Step;
 use saker_sim::Class;
 
@@ -28,6 +31,7 @@ impl Device<Untimed> {
     pub(super) fn serve_quickly(&mut self, qid: u16, sqe: &Sqe) -> Option<bool> {
         match sqe.opcode {
             STORE | EXIST | RETRIEVE => {}
+            RETRIEVE_VERSIONED if self.config.methods.retrieve_versioned() => {}
             opcode if methods::is_short(opcode) => {}
             _ => return None,
         }
@@ -36,6 +40,7 @@ impl Device<Untimed> {
             STORE => told(self.store_page(n, value_bytes_max, sqe)),
             EXIST => told(self.exist(n, sqe)),
             RETRIEVE => self.retrieve(n, sqe),
+            RETRIEVE_VERSIONED => self.retrieve_versioned(n, sqe),
             _ => told(self.store_by_method(qid, n, value_bytes_max, sqe)),
         };
         let (status, dw0) = answer?;
@@ -88,6 +93,26 @@ impl Device<Untimed> {
                 Some((Status::SUCCESS, bytes))
             }
             Step::Done(Err(error)) => told(Some(kv_status(error))),
+            Step::Need(_) | Step::Blocked(_) => None,
+        }
+    }
+
+    /// The same behind the version of the pair.
+    fn retrieve_versioned(&mut self, n: usize, sqe: &Sqe) -> Option<(Status, u32)> {
+        let Ok(command) = VersionedRetrieve::decode(sqe, PointerRule::Prp) else { return None };
+        let at = Pieces::one_piece(sqe, command.buffer_bytes)?;
+        let owner = self.namespaces[n].owner();
+        let Namespace { store: Store::Kv(store), kept, .. } = &mut self.namespaces[n] else { return None };
+        let mut room = OnePiece { space: &self.host.space, at, bytes: command.buffer_bytes };
+        let mut view = self.flash.view(owner, Class::Foreground);
+        match versioned::deliver(&command, &mut room, store, kept, &mut Context::new(&mut view, &mut Quick)) {
+            Step::Done(Ok(bytes)) => {
+                let given = bytes.min(command.buffer_bytes);
+                self.stats.traffic.to_host.add_pages(Pieces::pages(given));
+                self.stats.work.read(given);
+                Some((Status::SUCCESS, bytes))
+            }
+            Step::Done(Err(status)) => told(Some(status)),
             Step::Need(_) | Step::Blocked(_) => None,
         }
     }

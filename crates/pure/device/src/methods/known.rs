@@ -26,6 +26,7 @@ pub fn is_known(methods: Methods, code: u8) -> bool {
         opcode::GROUP_BOTH_WAYS => methods.groups_both_ways(),
         opcode::GROUP_PREFETCH => methods.prefetch_groups(),
         opcode::GROUP_VECTOR | opcode::BULK_PUT => methods.group_comparators(),
+        opcode::RETRIEVE_VERSIONED => methods.retrieve_versioned(),
         code if is_iterator(code) => methods.iterators(),
         code if is_indirect(code) => methods.indirect_keys(),
         code if is_split(code) => methods.split_transactions(),

@@ -6,7 +6,7 @@ use crate::groups::Answers;
 use crate::kv::{KvError, Sink, Source, SourceError};
 use crate::scan::Pairs;
 use saker_segment_store::{
-    CellError, Geometry, Order, Page, PageAddr, PageBuffer, PowerHistory, SegmentId, SegmentStore,
+    CellError, Checked, Geometry, Order, Page, PageAddr, PageBuffer, PowerHistory, SegmentId, SegmentStore,
     SegmentView, SlotId, Tag,
 };
 use saker_sim::{Meter, Unit};
@@ -35,6 +35,9 @@ macro_rules! looks {
         }
         fn ahead(&self, at: PageAddr, offset: u32) -> Option<&[u8]> {
             self.0.ahead(at, offset)
+        }
+        fn checked(&self, at: PageAddr) -> Option<&Checked> {
+            self.0.checked(at)
         }
         fn epoch(&self, segment: SegmentId) -> u32 {
             self.0.epoch(segment)

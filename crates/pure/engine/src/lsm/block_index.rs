@@ -2,6 +2,7 @@
 //! Where blocks of a table begin.
 
 use crate::ordered::key::Key;
+use crate::ordered::search::{Share, first_after_near};
 
 /// The first key and version of each block. The keys' first words lie together: a search looks at little memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,10 +72,24 @@ impl BlockIndex {
         self.behind(key.word(), |(k, v)| (k, version) <= (key, *v)).saturating_sub(1)
     }
 
+    /// How far a key's first word is from the first one of a block to that of the next block, which is `last` of the last one.
+    #[inline]
+    pub fn share(&self, n: usize, word: u64, last: u64) -> Option<Share> {
+        Share::between(*self.words.get(n)?, self.words.get(n + 1).copied().unwrap_or(last), word)
+    }
+
+    fn share_of_all(&self, word: u64) -> Option<Share> {
+        Share::between(*self.words.first()?, *self.words.last()?, word)
+    }
+
     /// How many blocks begin with a key of which `is_before` holds; `word` is the first word of the key where that ends.
     #[inline]
     pub fn behind(&self, word: u64, is_before: impl Fn(&(Key, u64)) -> bool) -> usize {
-        let low = self.words.partition_point(|w| *w < word);
+        let words = &self.words;
+        let low = match self.share_of_all(word) {
+            Some(share) => first_after_near(words.len(), share.of(words.len()), |n| words[n] < word),
+            None => words.partition_point(|w| *w < word),
+        };
         let same = self.words[low..].partition_point(|w| *w == word);
         low + self.firsts[low..low + same].partition_point(is_before)
     }

@@ -14,6 +14,7 @@
 use super::pairs::Pairs;
 use crate::ordered::block::Block;
 use crate::ordered::key::{Entry, Key};
+use crate::ordered::search::Share;
 
 /// A block that is as it was written.
 #[derive(Clone, Copy)]
@@ -63,6 +64,16 @@ impl<'a> DataBlock<'a> {
             Self::Entries(block) => block.lower_bound(key, version),
             Self::Pairs(block) => block.lower_bound(key, version),
             Self::Long(e, _) => usize::from((e.key, version) < (*key, e.version)),
+        }
+    }
+
+    /// The same, which is likely to be near such a share of the entries.
+    #[inline]
+    pub fn lower_bound_near(&self, key: &Key, version: u64, share: Share) -> usize {
+        match self {
+            Self::Entries(block) => block.lower_bound_near(key, version, share),
+            Self::Pairs(block) => block.lower_bound_near(key, version, share),
+            Self::Long(..) => self.lower_bound(key, version),
         }
     }
 

@@ -15,14 +15,13 @@ use super::LsmStore;
 use super::data_block::DataBlock;
 use super::inside::Whose;
 use super::levels::LEVELS;
-use super::pairs::{LONG_HEAD, Pairs, open_long};
 use super::table::Table;
 use crate::ordered::block::{self, BLOCK_BYTES, Block};
 use crate::ordered::key::{Entry, Key};
-use crate::ordered::sum::Sum;
+use crate::ordered::parts::CheckedPart;
 use saker_engine_api::KvError;
-use saker_log::part_of;
-use saker_segment_store::{CellError, Page, Reads, SegmentStore, Step, ready};
+use saker_log::{Log, part_of};
+use saker_segment_store::{CellError, Page, PageAddr, Reads, SegmentStore, Step, ready};
 use saker_sim::{Meter, Unit};
 use std::ops::Range;
 
@@ -103,6 +102,10 @@ impl LsmStore {
                 break;
             }
             self.note_page(table, n, looked);
+            let share = table.share(n, key);
+            if w.touches() {
+                self.touch_block(table, n, share, m, w);
+            }
             let block = match self.block(table, n, m) {
                 Seen::Here(block) => block,
                 Seen::Absent => return Step::Need(std::mem::take(looked)),
@@ -110,7 +113,11 @@ impl LsmStore {
             };
             w.work(Unit::ChecksumByte, block.checked_bytes(self.log.geometry().page_bytes.min(BLOCK_BYTES)));
             w.work(Unit::Compare, 7);
-            if let Some(e) = block.get(block.lower_bound(key, version)) {
+            let at = match share {
+                Some(share) => block.lower_bound_near(key, version, share),
+                None => block.lower_bound(key, version),
+            };
+            if let Some(e) = block.get(at) {
                 return Step::Done(Ok((e.key == *key).then_some(e)));
             }
         }
@@ -145,14 +152,15 @@ impl LsmStore {
             Err(seen) => return seen,
         };
         let block = data.get(span.start as usize..span.end as usize);
-        match block.and_then(|block| Block::open(block, table.id, n as u32)) {
+        let of = self.noted(table, page, m, |log, m, at| CheckedPart::numbered(log, m, at, part as u32));
+        match block.and_then(|block| Block::open_once(block, table.id, n as u32, of)) {
             Some(block) => Seen::Here(DataBlock::Entries(block)),
             None => Seen::Bad(KvError::Corrupt),
         }
     }
 
     /// The bytes of a table's page, of which those in a range are looked at.
-    fn table_page<'a, M: SegmentStore>(
+    pub(super) fn table_page<'a, M: SegmentStore>(
         &'a self,
         table: &'a Table,
         n: usize,
@@ -169,59 +177,18 @@ impl LsmStore {
         }
     }
 
-    /// A block with a length of its own. All its pages are asked for before any is looked at.
-    fn packed_block<'a, M: SegmentStore>(
-        &'a self,
-        table: &'a Table,
-        n: usize,
-        (start, end): (u32, u32),
-        m: &'a M,
-    ) -> Seen<'a> {
-        let page_bytes = self.log.geometry().page_bytes;
-        let (first, last) = (start / page_bytes, end.saturating_sub(1) / page_bytes);
-        let mut is_absent = false;
-        for page in first..=last {
-            let begin = page * page_bytes;
-            let looked = start.saturating_sub(begin)..(end - begin).min(page_bytes);
-            match self.table_page(table, page as usize, looked, m) {
-                Ok(_) => {}
-                Err(Seen::Absent) => is_absent = true,
-                Err(seen) => return seen,
-            }
-        }
-        if is_absent {
-            return Seen::Absent;
-        }
-        // A long pair may end where its page does.
-        let pairs = || {
-            let bytes = self.bytes_of(table, start..end, m);
-            Pairs::open(bytes, table.id, n as u32, start).map(DataBlock::Pairs)
-        };
-        let block = if first == last { pairs() } else { None };
-        let block = block.or_else(|| self.long_block(table, n, start, m));
-        block.map_or(Seen::Bad(KvError::Corrupt), Seen::Here)
-    }
-
-    /// A block that crosses pages, all of which are here.
-    fn long_block<M: SegmentStore>(
+    /// The part of a table's page that a block is. Nothing is noted of pinned pages, which are copies.
+    #[inline]
+    pub(super) fn noted<'m, M: SegmentStore>(
         &self,
         table: &Table,
-        n: usize,
-        start: u32,
-        m: &M,
-    ) -> Option<DataBlock<'static>> {
-        let mut head = [0; LONG_HEAD];
-        self.copy_of(table, start, &mut head, m)?;
-        let (e, checksum, whole) = open_long(&head, table.id, n as u32, start)?;
-        let (mut sum, mut at) = (Sum::new(), 4);
-        while at < whole {
-            let here = self.bytes_of(table, start + at..start + whole, m);
-            if here.is_empty() {
-                return None;
-            }
-            sum.update(here);
-            at += here.len() as u32;
+        page: usize,
+        m: &'m M,
+        part: impl FnOnce(&Log, &'m M, PageAddr) -> CheckedPart<'m>,
+    ) -> CheckedPart<'m> {
+        match table.pages.get(page) {
+            Some(at) if table.pinned.is_empty() => part(&self.log, m, *at),
+            _ => CheckedPart::NONE,
         }
-        (sum.finish() == checksum).then_some(DataBlock::Long(e, whole))
     }
 }

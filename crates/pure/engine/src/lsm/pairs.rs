@@ -19,8 +19,14 @@
     )
 )]
 
+mod open;
+
+pub use open::{Open, long};
+
 use crate::ordered::block::{self, HEAD, Kind};
 use crate::ordered::key::{Entry, Key};
+use crate::ordered::parts::CheckedPart;
+use crate::ordered::search::{Share, first_after, first_after_near};
 use saker_value_log::RecordAddr;
 
 const KIND_SHIFT: u32 = 30;
@@ -64,71 +70,6 @@ pub fn alone_bytes(e: &Entry) -> usize {
     HEAD + pair_bytes(e) + OFFSET_BYTES
 }
 
-fn encode(e: &Entry, value: &[u8], out: &mut Vec<u8>) {
-    e.encode_place(out);
-    let (kind, length) = match (e.is_tombstone(), e.is_inside()) {
-        (true, _) => (GONE, 0),
-        (_, true) => (INSIDE, value.len() as u32),
-        _ => (APART, 0),
-    };
-    out.extend((kind << KIND_SHIFT | length).to_le_bytes());
-    if kind == APART {
-        e.encode_loc(out);
-    }
-    out.extend_from_slice(value);
-}
-
-/// Entries on their way into a block.
-#[derive(Clone, Debug, Default)]
-pub struct Open {
-    content: Vec<u8>,
-    begins: Vec<u16>,
-}
-
-impl Open {
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.begins.is_empty()
-    }
-
-    /// Bytes of the block so far.
-    pub fn bytes(&self) -> usize {
-        HEAD + self.content.len() + OFFSET_BYTES * self.begins.len()
-    }
-
-    /// Whether one more makes a block of at most so many bytes.
-    pub fn has_room(&self, e: &Entry, bytes: usize) -> bool {
-        self.bytes() + pair_bytes(e) + OFFSET_BYTES <= bytes
-    }
-
-    /// Adds the next entry; of one with its value beside it that is `value`.
-    pub fn push(&mut self, e: &Entry, value: &[u8]) {
-        self.begins.push(self.content.len() as u16);
-        encode(e, value, &mut self.content);
-    }
-
-    /// The block behind what is in a page already. There are no entries any more.
-    pub fn close(&mut self, table: u64, index: u32, page: &mut Vec<u8>) {
-        self.begins.iter().for_each(|at| self.content.extend(at.to_le_bytes()));
-        let (start, count) = (page.len(), self.begins.len() as u16);
-        page.resize(start + HEAD + self.content.len(), 0);
-        if let Some(out) = page.get_mut(start..) {
-            block::put(Kind::Pairs, table, index, count, 0, &self.content, out);
-        }
-        self.content.clear();
-        self.begins.clear();
-    }
-}
-
-/// The block of one long pair.
-pub fn long(e: &Entry, value: &[u8], table: u64, index: u32) -> Vec<u8> {
-    let mut content = Vec::with_capacity(pair_bytes(e));
-    encode(e, value, &mut content);
-    let mut out = vec![0; HEAD + content.len()];
-    block::put(Kind::Long, table, index, 1, 0, &content, &mut out);
-    out
-}
-
 /// A pair that begins somewhere. What comes back second is where its value begins.
 fn decode(bytes: &[u8]) -> Option<(Entry, usize)> {
     let (key, version) = Entry::decode_key_of_own_length(bytes)?;
@@ -156,7 +97,25 @@ pub struct Pairs<'a> {
 impl<'a> Pairs<'a> {
     /// The block that begins at byte `start` of a table; `None` if it is not as it was written.
     pub fn open(bytes: &'a [u8], table: u64, index: u32, start: u32) -> Option<Self> {
-        let (count, _, all) = block::open(bytes, Kind::Pairs, table, index)?;
+        Self::of(block::open(bytes, Kind::Pairs, table, index)?, start)
+    }
+
+    /// The same, of a block that has a part of its page: the checksum is looked at once while the page's bytes are in memory.
+    #[inline]
+    pub fn open_once(
+        bytes: &'a [u8],
+        (table, index): (u64, u32),
+        start: u32,
+        of: CheckedPart<'_>,
+    ) -> Option<Self> {
+        if of.is_checked() {
+            debug_assert!(Self::open(bytes, table, index, start).is_some(), "what was checked has changed");
+            return Self::of(block::trusted(bytes, Kind::Pairs, table, index)?, start);
+        }
+        Self::open(bytes, table, index, start).inspect(|_| of.note())
+    }
+
+    fn of((count, _, all): (u16, u8, &'a [u8]), start: u32) -> Option<Self> {
         let split = all.len().checked_sub(OFFSET_BYTES * usize::from(count))?;
         let (content, begins) = all.split_at_checked(split)?;
         Some(Self { content, begins, base: start + HEAD as u32 })
@@ -201,17 +160,20 @@ impl<'a> Pairs<'a> {
     /// The first entry that is not before `key` at `version`.
     #[inline]
     pub fn lower_bound(&self, key: &Key, version: u64) -> usize {
-        let (mut low, mut high) = (0, self.count());
-        while low < high {
-            let middle = low.midpoint(high);
-            let is_before = self.at(middle).and_then(Entry::decode_key_of_own_length);
-            if is_before.is_some_and(|(k, v)| (k, version) < (*key, v)) {
-                low = middle + 1
-            } else {
-                high = middle
-            }
-        }
-        low
+        first_after(0, self.count(), |n| self.is_before(n, key, version))
+    }
+
+    /// The same, which is likely to be near such a share of the entries.
+    #[inline]
+    pub fn lower_bound_near(&self, key: &Key, version: u64, share: Share) -> usize {
+        let count = self.count();
+        first_after_near(count, share.of(count), |n| self.is_before(n, key, version))
+    }
+
+    #[inline]
+    fn is_before(&self, n: usize, key: &Key, version: u64) -> bool {
+        let at = self.at(n).and_then(Entry::decode_key_of_own_length);
+        at.is_some_and(|(k, v)| (k, version) < (*key, v))
     }
 
     /// The bytes that its entries' values are in, and where they begin in the table.

@@ -12,6 +12,7 @@ use crate::ordered::filter::Filter;
 use crate::ordered::inside::Inside;
 use crate::ordered::key::Key;
 use crate::ordered::refs::Refs;
+use crate::ordered::search::Share;
 use saker_segment_store::PageAddr;
 
 /// How blocks lie in tables. All tables of a store have one layout.
@@ -82,6 +83,12 @@ impl Table {
     #[inline]
     pub fn block_of(&self, key: &Key, version: u64) -> usize {
         self.index.block_of(key, version)
+    }
+
+    /// Where in a block a key is likely to be, if keys are spread evenly between the block's first and the next one's.
+    #[inline]
+    pub fn share(&self, block: usize, key: &Key) -> Option<Share> {
+        self.index.share(block, key.word(), self.last.word())
     }
 
     /// Replaces one of its pages.

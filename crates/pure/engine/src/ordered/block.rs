@@ -26,6 +26,8 @@
 )]
 
 use super::key::{Entry, Key};
+use super::parts::CheckedPart;
+use super::search::{Share, first_after, first_after_near};
 use super::sum::Sum;
 use saker_segment_store::header::crc32c;
 use saker_sim::Meter;
@@ -102,6 +104,14 @@ pub fn open(bytes: &[u8], kind: Kind, table: u64, index: u32) -> Option<(u16, u8
     right.then_some((head.count.get(), head.width, content))
 }
 
+/// The same of a block whose checksum was looked at before, while its page's bytes were in memory.
+#[inline]
+pub fn trusted(bytes: &[u8], kind: Kind, table: u64, index: u32) -> Option<(u16, u8, &[u8])> {
+    let (head, content) = Head::of(bytes)?;
+    let is_it = head.is(table, index) && head.kind == kind as u8;
+    is_it.then_some((head.count.get(), head.width, content))
+}
+
 /// Checksum of a block of which only the head is here, and bytes behind that; the head's own part of what the checksum covers begins
 /// at byte 4.
 pub fn open_head(bytes: &[u8], kind: Kind, table: u64, index: u32) -> Option<(u32, u32)> {
@@ -166,6 +176,16 @@ impl<'a> Block<'a> {
         (block.width <= 16 && block.count * block.stride() == content.len()).then_some(block)
     }
 
+    /// The same, of a block that has a part of its page: the checksum is looked at once while the page's bytes are in memory.
+    #[inline]
+    pub fn open_once(bytes: &'a [u8], table: u64, index: u32, of: CheckedPart<'_>) -> Option<Self> {
+        if of.is_checked() {
+            debug_assert!(Self::open(bytes, table, index).is_some(), "what was checked has changed");
+            return Self::trusted(bytes, table, index);
+        }
+        Self::open(bytes, table, index).inspect(|_| of.note())
+    }
+
     /// The same for bytes that were checked when they were read.
     pub fn trusted(bytes: &'a [u8], table: u64, index: u32) -> Option<Self> {
         let (head, content) = Head::of(bytes)?;
@@ -209,12 +229,13 @@ impl<'a> Block<'a> {
     /// The first entry that is not before `key` at `version`.
     #[inline]
     pub fn lower_bound(&self, key: &Key, version: u64) -> usize {
-        let (mut low, mut high) = (0, self.count);
-        while low < high {
-            let middle = low.midpoint(high);
-            if self.is_before(middle, key, version) { low = middle + 1 } else { high = middle }
-        }
-        low
+        first_after(0, self.count, |n| self.is_before(n, key, version))
+    }
+
+    /// The same, which is likely to be near such a share of the entries.
+    #[inline]
+    pub fn lower_bound_near(&self, key: &Key, version: u64, share: Share) -> usize {
+        first_after_near(self.count, share.of(self.count), |n| self.is_before(n, key, version))
     }
 }
 

@@ -15,6 +15,7 @@ use super::node::Child;
 use super::{Tree, TreeStore};
 use crate::ordered::block::Block;
 use crate::ordered::key::{Entry, Key};
+use crate::ordered::parts::CheckedPart;
 use saker_engine_api::{KvError, Snapshot};
 use saker_log::page_of;
 use saker_segment_store::{CellError, Page, PageAddr, Reads, SegmentStore, Step};
@@ -119,7 +120,8 @@ impl TreeStore {
         match page_of(&self.log, m, child.page) {
             Page::Resident { data, .. } => {
                 w.work(Unit::ChecksumByte, data.len() as u64);
-                let block = Block::open(data, child.birth, level).ok_or(KvError::Corrupt)?;
+                let of = CheckedPart::numbered(&self.log, m, child.page, 0);
+                let block = Block::open_once(data, child.birth, level, of).ok_or(KvError::Corrupt)?;
                 // One that does not match its checksum is not to be remembered.
                 Trail::note(&mut trail.read, child.page);
                 Ok(block)

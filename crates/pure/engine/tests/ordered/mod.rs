@@ -2,6 +2,7 @@
 //! What holds for any store that keeps its keys in order over a value log: one suite, run by each such engine.
 
 pub mod bench;
+pub mod checked;
 pub mod cuts;
 pub mod groups;
 pub mod histories;
@@ -104,6 +105,7 @@ macro_rules! ordered_suite {
                 collections_take_groups_apart
             }
             pinned { a_snapshot_reads_from_failed_pages_and_holds_up_no_flush }
+            checked { what_changes_after_its_check_is_found }
             strict { every_need_names_all_pages }
             space { a_full_store_still_reads_deletes_and_then_stores churn_leaks_no_space }
             released {

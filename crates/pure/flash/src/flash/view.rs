@@ -7,8 +7,8 @@ use super::ordered::Program;
 use crate::nand::timing::Work;
 use crate::nand::{Cell, Cells};
 use saker_segment_store::{
-    CellError, Geometry, Io, Order, Page, PageAddr, PageBuffer, PowerHistory, SegmentId, SegmentStore,
-    SegmentView, SlotId, Tag,
+    CellError, Checked, Geometry, Io, Order, Page, PageAddr, PageBuffer, PowerHistory, SegmentId,
+    SegmentStore, SegmentView, SlotId, Tag,
 };
 use saker_sim::Class;
 
@@ -61,6 +61,11 @@ impl SegmentStore for NamespaceSegments<'_> {
             Cell::Programmed { data, .. } => data.get(offset as usize..),
             Cell::Erased | Cell::Torn => None,
         }
+    }
+
+    #[inline]
+    fn checked(&self, at: PageAddr) -> Option<&Checked> {
+        if self.flash.model.is_some() { None } else { self.flash.media.checked(at) }
     }
 
     fn allocate(&mut self) -> Option<SegmentId> {

@@ -3,7 +3,7 @@
 //! all others are behind a pointer. So nothing above the cells is compiled once for each way to keep them.
 
 use super::{Cell, Cells, CompactCells, Lasting, MemCells, Shape};
-use saker_segment_store::{CellError, PageAddr, PowerHistory, SegmentId};
+use saker_segment_store::{CellError, Checked, PageAddr, PowerHistory, SegmentId};
 use std::any::Any;
 use std::collections::BTreeSet;
 
@@ -92,6 +92,11 @@ impl Cells for AnyCells {
     #[inline]
     fn cell(&self, at: PageAddr) -> Cell<'_> {
         each!(self, c => c.cell(at))
+    }
+
+    #[inline]
+    fn checked(&self, at: PageAddr) -> Option<&Checked> {
+        each!(self, c => c.checked(at))
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The state of the cells, wherever it is kept: in memory or in an image file.
 
-use saker_segment_store::{CellError, Geometry, PageAddr, PowerHistory, SegmentId};
+use saker_segment_store::{CellError, Checked, Geometry, PageAddr, PowerHistory, SegmentId};
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -84,6 +84,12 @@ pub trait Cells: Any + Debug + Send {
     fn shape(&self) -> Shape;
     /// A page.
     fn cell(&self, at: PageAddr) -> Cell<'_>;
+    /// What the owner has checked of a page ([`saker_segment_store::SegmentStore::checked`]), where its bytes cannot change but by these calls.
+    #[inline]
+    fn checked(&self, at: PageAddr) -> Option<&Checked> {
+        let _ = at;
+        None
+    }
     /// Nobody looks at a page now: what was only made for a look may go.
     #[inline]
     fn settle(&mut self) {}

@@ -4,7 +4,7 @@
 
 use super::{Cell, Cells, Shape};
 use saker_segment_store::advice::{self, Ahead};
-use saker_segment_store::{CellError, Geometry, PageAddr, PowerHistory, SegmentId};
+use saker_segment_store::{CellError, Checked, Geometry, PageAddr, PowerHistory, SegmentId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -26,6 +26,7 @@ struct Segment {
     states: Vec<State>,
     data: Vec<u8>,
     oob: Vec<u8>,
+    checked: Vec<Checked>,
     ahead: Ahead,
 }
 
@@ -41,11 +42,13 @@ impl Segment {
         }
         self.data[n * g.page_bytes as usize..][..data.len()].copy_from_slice(data);
         self.oob[n * g.oob_bytes as usize..][..oob.len()].copy_from_slice(oob);
+        self.checked[n] = Checked::default();
         std::mem::replace(&mut self.states[n], state)
     }
 
     fn push(&mut self, state: State, data: &[u8], oob: &[u8], g: &Geometry) {
         self.states.push(state);
+        self.checked.push(Checked::default());
         advice::append_far(&mut self.data, data);
         self.oob.extend_from_slice(oob);
         self.data.resize(self.states.len() * g.page_bytes as usize, 0);
@@ -53,10 +56,10 @@ impl Segment {
     }
 }
 
-/// What memory is asked for early says nothing of what is stored.
+/// What memory is asked for early, and what was checked, says nothing of what is stored.
 impl PartialEq for Segment {
     fn eq(&self, other: &Self) -> bool {
-        let Self { epoch, states, data, oob, ahead: _ } = self;
+        let Self { epoch, states, data, oob, checked: _, ahead: _ } = self;
         (*epoch, states, data, oob) == (other.epoch, &other.states, &other.data, &other.oob)
     }
 }
@@ -165,6 +168,12 @@ impl Cells for MemCells {
                 }
             }
         }
+    }
+
+    #[inline]
+    fn checked(&self, at: PageAddr) -> Option<&Checked> {
+        let g = &self.shape.geometry;
+        self.segments[g.segment_of(at).0 as usize].checked.get(g.index_of(at) as usize)
     }
 
     fn bring_in(&mut self) {

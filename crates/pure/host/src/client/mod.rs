@@ -22,6 +22,7 @@ mod singles;
 mod split;
 mod transactions;
 mod values;
+mod versioned;
 mod walk;
 
 pub use batch::WriteBatch;

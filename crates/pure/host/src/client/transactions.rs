@@ -203,7 +203,7 @@ impl<T: Driver> KvClient<T> {
 }
 
 /// What users can do about an engine that has none.
-const ENGINE: &str = "the engine of this namespace has none";
+pub(super) const ENGINE: &str = "the engine of this namespace has none";
 
 fn answer(result: &TransactionResult<'_>, (ask, ..): &ToAsk<'_>) -> TransactionAnswer {
     let retrieved = *ask == Ask::Op(Op::Retrieve) && result.status.is_success();

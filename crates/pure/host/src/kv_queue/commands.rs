@@ -4,7 +4,7 @@
 use saker_link::{STAGING_BYTES, Slot};
 use saker_nvme::kv::{self, StoreOptions};
 use saker_nvme::vendor_specific::{self, TINY_BYTES};
-use saker_nvme::{Key, Sqe};
+use saker_nvme::{Key, Sqe, group};
 
 use super::{DataPlace, KvQueue, Returned, Shape, SubmitError, Ticket};
 use crate::transfer::Method;
@@ -82,6 +82,15 @@ impl KvQueue {
     #[inline]
     pub fn retrieve(&mut self, key: &Key, capacity: u32) -> Result<Ticket, SubmitError> {
         self.receive(kv::retrieve(self.nsid, key, capacity), Shape::Value, capacity)
+    }
+
+    /// Retrieve Versioned, of devices that announce it, into a staging page: the data is the version, and the value behind it.
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    #[inline]
+    pub fn retrieve_versioned(&mut self, key: &Key, capacity: u32) -> Result<Ticket, SubmitError> {
+        self.receive(group::retrieve_versioned(self.nsid, key, capacity), Shape::Value, capacity)
     }
 
     /// Retrieve into an owned buffer of up to 2 MiB, its length being the capacity. [`Done::into_vec`](super::Done::into_vec)

@@ -2,9 +2,9 @@
 //! Optimistic transactions over keys of any length: what was read is remembered by its version, and one command checks it and
 //! writes.
 
-use saker_long_keys::KeyDigest;
+use saker_long_keys::{KeyDigest, is_enveloped};
+use saker_nvme::Status;
 use saker_nvme::group::{Ask, Op, PairVersion, SplitOutcome, ToAsk, TransactionId};
-use saker_nvme::{Key, Status};
 use std::collections::BTreeSet;
 
 use super::KEY_BYTES_MAX;
@@ -35,10 +35,27 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// # Errors
     /// [`HostError`].
     pub fn get_versioned(&mut self, key: &[u8]) -> Result<Versioned, HostError> {
+        if let Some(found) = self.get_versioned_at_once(key)? {
+            return Ok(found);
+        }
         match self.answered((Ask::Op(Op::Retrieve), key, &[])) {
             Err(HostError::TransactionLength { .. }) => self.get_between_versions(key),
             answered => answered,
         }
+    }
+
+    /// The same by one command that reads nothing else. `None`: the device has none for this key, or the value is too long for it.
+    #[inline]
+    fn get_versioned_at_once(&mut self, key: &[u8]) -> Result<Option<Versioned>, HostError> {
+        let Route::Native(name) = route(key, &self.digest)? else { return Ok(None) };
+        if !self.client.has_versioned_retrieves() {
+            return Ok(None);
+        }
+        Ok(match self.client.get_versioned(&name)? {
+            None => Some(Versioned::default()),
+            Some((version, Some(value))) => Some(Versioned { value: Some(value), version }),
+            Some((_, None)) => None,
+        })
     }
 
     /// A value that a command does not bring with its version: it is of the version that the pair had before and after, since no two writes
@@ -178,7 +195,7 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     }
 
     fn takes_long(&self, key: &[u8]) -> bool {
-        key.len() > Key::MAX_LEN && self.client.has_long_keys_in_transactions()
+        is_enveloped(key) && self.client.has_long_keys_in_transactions()
     }
 
     /// Checks keys that only the host can judge.
@@ -213,4 +230,4 @@ fn is_lost(status: Status) -> bool {
 
 /// Why a key that goes through an envelope of the host's cannot be in a transaction.
 const ENVELOPES: &str =
-    "this device has no long keys in them, and none has keys of 16 bytes that begin with FFh 4Bh";
+    "this device has no keys in them that are longer than 16 bytes, or have 16 and begin with FFh 4Bh";

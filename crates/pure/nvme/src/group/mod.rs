@@ -42,6 +42,7 @@ mod split;
 mod transaction;
 mod transaction_results;
 mod vector;
+mod versioned;
 
 pub use command::{GroupCommand, GroupId, ID_BYTES_MAX, is_group};
 pub use layout::{COUNT_BYTES, Form, KEY_BYTES_MAX, LENGTH_BYTES, Op, entry_bytes, padded, payload_bytes};
@@ -61,3 +62,4 @@ pub use transaction_results::{
     TransactionResult, read_transaction_results, result_bytes, write_transaction_results,
 };
 pub use vector::{PairAddress, VECTOR_HEAD_BYTES, VECTOR_PAIR_BYTES, parse_vector, write_vector};
+pub use versioned::{VersionedRetrieve, retrieve_versioned};

@@ -39,11 +39,13 @@ bitfields!(Methods(u16) {} flags {
     long_keys_in_transactions / with_long_keys_in_transactions: 13;
     /// Transaction Part and Transaction Control, of namespaces whose engine has transactions.
     split_transactions / with_split_transactions: 14;
+    /// Retrieve Versioned, of namespaces whose engine has transactions.
+    retrieve_versioned / with_retrieve_versioned: 15;
 });
 
 impl Methods {
     /// All of them.
-    pub const ALL: Self = Self(0x7FFF);
+    pub const ALL: Self = Self(0xFFFF);
 }
 
 /// Log page C0h, 64 bytes.
@@ -117,7 +119,8 @@ impl Capabilities {
             .with_iterators(had.iterators())
             .with_transactions(had.transactions())
             .with_long_keys_in_transactions(had.long_keys_in_transactions())
-            .with_split_transactions(had.split_transactions());
+            .with_split_transactions(had.split_transactions())
+            .with_retrieve_versioned(had.retrieve_versioned());
         Self::new(methods, 0, 0, 0).with_group_bytes(self.group_bytes_max.get())
     }
 

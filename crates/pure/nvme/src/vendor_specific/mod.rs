@@ -80,6 +80,8 @@ commands! {
     RETRIEVE_TINY = 0xD4, "Retrieve Tiny", false;
     /// Retrieve into the completion queue: no data at DPTR.
     RETRIEVE_INLINE = 0xD8, "Retrieve Inline", false;
+    /// Retrieve with the version of the pair before its value: data to the host.
+    RETRIEVE_VERSIONED = 0xD2, "Retrieve Versioned", false;
     /// Results of a group, by its identification: data to the host.
     GROUP_RESULTS = 0xC2, "Group Results", false;
     /// Many operations, and their results in the same buffer: data both ways.

@@ -25,3 +25,4 @@ mod status;
 mod tcp;
 mod vendor;
 mod vendor_pages;
+mod versioned;

@@ -49,6 +49,8 @@ fn golden_entries() {
     assert_eq!(vendor_specific::retrieve_tiny(7, &key()).as_bytes(), tiny);
     let retrieve = expect(&[(0, &[0xD8]), (40, &[0, 1]), (44, &[10])]);
     assert_eq!(vendor_specific::retrieve_inline(7, &key(), 256).as_bytes(), retrieve);
+    let versioned = expect(&[(0, &[0xD2]), (40, &[0, 1]), (44, &[10])]);
+    assert_eq!(saker_nvme::group::retrieve_versioned(7, &key(), 256).as_bytes(), versioned);
     let part = ascending(56);
     for (opcode, sqe) in
         [(0xC4, vendor_specific::transfer(7, 0x1B, &part)), (0xC8, vendor_specific::tail(7, 0x1B, &part))]

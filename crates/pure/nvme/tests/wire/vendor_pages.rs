@@ -247,6 +247,7 @@ fn the_page_of_capabilities() {
         ("Group and Group Both Ways as transactions", none.with_transactions(true)),
         ("long keys in transactions", none.with_long_keys_in_transactions(true)),
         ("Transaction Part and Transaction Control", none.with_split_transactions(true)),
+        ("Retrieve Versioned", none.with_retrieve_versioned(true)),
     ];
     assert_eq!(methods.iter().fold(0, |all, (_, bit)| all | bit.0), Methods::ALL.0, "each bit has a name");
     let named: Vec<_> =

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The pairs of a namespace as a transaction sees them: long keys are in envelopes, which change once by all that it writes in them.
+//! The pairs of a namespace as a transaction sees them: long keys, and keys that would be taken
+//! for those of envelopes, are in envelopes, which change once by all that it writes in them.
 
 use crate::long_keys::{DeviceKey, Envelope, look};
 use saker_engine::transaction::{ReadPair, State, Write, count_keys, read_pair, write_all};
 use saker_engine::{AnyEngine, Context, Groups, KvError, NotDone, PairVersion};
-use saker_long_keys::{NarrowDigest, device_key};
-use saker_nvme::Key;
+use saker_long_keys::{NarrowDigest, device_key, is_enveloped};
 use saker_segment_store::{Reads, SegmentStore, Step, ready};
 use saker_sim::{Meter, Unit};
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub(in crate::groups) struct Keys<'a, M, W> {
 impl<M: SegmentStore, W: Meter> Keys<'_, M, W> {
     /// Where the envelope of a key is, if it has one.
     fn long(&mut self, key: &[u8]) -> Option<(DeviceKey, NarrowDigest)> {
-        let digest = self.digest.filter(|_| key.len() > Key::MAX_LEN)?;
+        let digest = self.digest.filter(|_| is_enveloped(key))?;
         self.w.work(Unit::ChecksumByte, key.len() as u64);
         Some((device_key(key, &digest), digest))
     }
@@ -105,7 +105,7 @@ impl<M: SegmentStore, W: Meter> State for Keys<'_, M, W> {
     }
 
     fn write(&mut self, writes: &[Write<'_>]) -> Step<Result<(), NotDone>> {
-        let is_long = |write: &Write<'_>| write.key.len() > Key::MAX_LEN;
+        let is_long = |write: &Write<'_>| is_enveloped(write.key);
         if self.digest.is_none() || !writes.iter().any(is_long) {
             return write_all(writes, self.store, &mut Context::new(self.m, self.w));
         }

@@ -217,7 +217,9 @@ const ENTRY_BYTES_MIN: usize = 8;
 const ENGINE_BITS: u128 = (1 << 96) - 1;
 const _: () = assert!(VERSION_BYTES == size_of::<u64>() + size_of::<u128>());
 
-fn of_life(version: PairVersion, life: Life) -> group::PairVersion {
+/// The version of a pair as hosts see it.
+#[inline]
+pub(crate) fn of_life(version: PairVersion, life: Life) -> group::PairVersion {
     debug_assert!(version.0 <= ENGINE_BITS && life.power_ons > 0);
     group::PairVersion::new(life.power_ons, u128::from(life.erasures) << 96 | version.0)
 }
