@@ -8,11 +8,16 @@ pub struct Share(u32);
 impl Share {
     const SHIFT: u32 = 16;
 
-    /// Where `at` is between `first` and `behind`; `None` if they are so near each other that it tells nothing.
+    /// Where `at` is between `first` and `behind`; `None` if these are one number, which tells nothing.
     #[inline]
     pub fn between(first: u64, behind: u64, at: u64) -> Option<Self> {
-        let unit = behind.checked_sub(first)? >> Self::SHIFT;
-        let share = at.saturating_sub(first).checked_div(unit)?;
+        let span = behind.checked_sub(first)?;
+        let from_first = at.saturating_sub(first).min(span);
+        let share = if span >> (u64::BITS - Self::SHIFT) == 0 {
+            (from_first << Self::SHIFT).checked_div(span)?
+        } else {
+            from_first / (span >> Self::SHIFT)
+        };
         Some(Self(share.min(1 << Self::SHIFT) as u32))
     }
 
@@ -88,7 +93,20 @@ mod tests {
             (Some(0), Some(50), Some(100))
         );
         assert_eq!((of(1 << 50, 1 << 51, 5), of(0, 1 << 40, u64::MAX)), (Some(0), Some(100)), "beside them");
-        assert_eq!((of(7, 7, 7), of(0, 65_535, 9), of(9, 8, 9)), (None, None, None), "nothing is told");
+        assert_eq!((of(7, 7, 7), of(9, 8, 9)), (None, None), "nothing is told");
+        assert_eq!(
+            (of(7, 107, 7), of(7, 107, 32), of(7, 107, 107)),
+            (Some(0), Some(25), Some(100)),
+            "near each other"
+        );
+        for bits in 1..64 {
+            let behind = 1 << bits;
+            assert_eq!(
+                (of(0, behind, behind / 2), of(0, behind, behind)),
+                (Some(50), Some(100)),
+                "{bits} bits"
+            );
+        }
         assert_eq!(of(0, u64::MAX, u64::MAX), Some(100));
     }
 
