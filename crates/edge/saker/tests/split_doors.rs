@@ -212,9 +212,57 @@ fn the_longest_value_times_out_by_commands() {
     for (others, told) in [(65_535, DONE), (65_536, NO_SUCH)] {
         let id_ = id(2, others);
         assert_eq!(parts.part(id_, BEGINS, &[store(b"longest", &value)]), Ok(1));
-        for _ in 0..others {
-            assert_eq!(parts.control(id(9, 9), SplitAction::Abort), Ok(0));
-        }
+        others_ask(&mut parts, others as u32);
         assert_eq!(parts.control(id_, SplitAction::Commit), told, "{others} others");
+    }
+    // Counted from its last part on.
+    assert_eq!(parts.part(id(2, 70_000), BEGINS, &[store(b"longest", &value)]), Ok(1));
+    for others in [65_535, 65_535] {
+        others_ask(&mut parts, others);
+        assert!(parts.part(id(2, 70_000), MORE, &[(Ask::Present, b"longest", b"")]).is_ok());
+    }
+    assert_eq!(parts.control(id(2, 70_000), SplitAction::Commit), DONE);
+}
+
+fn others_ask(parts: &mut Parts, times: u32) {
+    for _ in 0..times {
+        assert_eq!(parts.control(id(9, 9), SplitAction::Abort), Ok(0));
+    }
+}
+
+/// Whatever ends transactions gives their memory back: all that a namespace may have is taken several times.
+#[test]
+fn their_memory_comes_back() {
+    for ends in ["time-out", "abort", "refused", "begun anew"] {
+        let mut parts = Parts::open("mem:?size=256MiB&profile=saker-mid");
+        let value = vec![6; longest(&mut parts, "hash_store")];
+        let open = fill(&mut parts, 0, &value);
+        // A host has an eighth of what a namespace has.
+        for round in 1..=9 {
+            match ends {
+                "time-out" => others_ask(&mut parts, 65_537),
+                "begun anew" => {
+                    for n in 0..open {
+                        assert_eq!(
+                            parts.part(id(2, n), BEGINS, &[store(b"longest", &value)]),
+                            Ok(1),
+                            "{ends}"
+                        );
+                    }
+                    continue;
+                }
+                _ => {}
+            }
+            for n in 0..open {
+                match ends {
+                    "abort" => assert_eq!(parts.control(id(2, n), SplitAction::Abort), Ok(0)),
+                    "refused" => {
+                        assert!(parts.part(id(2, n), (false, true), &[(Ask::Present, b"no", b"")]).is_err())
+                    }
+                    _ => assert_eq!(parts.control(id(2, n), SplitAction::Commit), NO_SUCH),
+                }
+            }
+            assert_eq!(fill(&mut parts, 0, &value), open, "{ends}, round {round}");
+        }
     }
 }

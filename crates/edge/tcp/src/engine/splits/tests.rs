@@ -44,6 +44,9 @@ fn a_refused_command_ends_what_its_controller_has() {
     assert_eq!(splits.judge(1, (7, 1), &commit), Way::Outcome, "before the device has been told");
     assert!(splits.leaves(7, false, &commit) && !splits.leaves(7, false, &commit));
     assert!(!splits.leaves(7, false, &begin(2)) && splits.leaves(7, true, &begin(2)));
+    // Begun anew by another controller before the device has been told that the first one is gone.
+    splits.judge(2, (8, 1), &begin(2));
+    assert!(!splits.leaves(7, true, &begin(2)) && splits.leaves(8, true, &begin(2)));
     // Begun anew before the device has been told of the end: that one goes on.
     splits.judge(1, (7, 1), &begin(4));
     assert_eq!(splits.refused(1, &begin(4)), Some((7, split(4))));
