@@ -178,6 +178,10 @@ enum saker_error
    */
   SAKER_GROUP = 58,
   /*
+   A transaction was carried out, and whether it survives a power cut is not known: look whether it is there, then flush again.
+   */
+  SAKER_UNFLUSHED = 59,
+  /*
    The answer of a key-value store: the kinds up to 87.
    */
   SAKER_KV = 70,
@@ -639,6 +643,12 @@ int32_t saker_txn_require(struct saker_txn *txn, const uint8_t *key, size_t key_
  Carries it out: all of it or nothing. The handle is none afterwards, whatever the answer. `SAKER_CONFLICT`: begin again.
  */
 int32_t saker_txn_commit(struct saker_txn *txn);
+
+/*
+ As `saker_txn_commit`, and returns when the transaction survives a power cut, with all that was carried out before it. Threads that commit at
+ the same time share a flush. `SAKER_UNFLUSHED`: it was carried out, and whether it survives a power cut is not known.
+ */
+int32_t saker_txn_commit_through(struct saker_txn *txn);
 
 /*
  Carries it out under an ID, once: `host` is 16 bytes that no other host has, and numbers rise. A commit whose answer is lost is sent again

@@ -75,6 +75,8 @@ pub enum saker_error {
     SAKER_NO_ORDER = 57,
     /// An operation does not fit a group.
     SAKER_GROUP = 58,
+    /// A transaction was carried out, and whether it survives a power cut is not known: look whether it is there, then flush again.
+    SAKER_UNFLUSHED = 59,
     /// The answer of a key-value store: the kinds up to 87.
     SAKER_KV = 70,
     /// There is no such key.
@@ -152,6 +154,7 @@ codes! {
     SAKER_ENVELOPE is Envelope,
     SAKER_NO_ORDER is NoOrder,
     SAKER_GROUP is Group,
+    SAKER_UNFLUSHED is Unflushed,
     SAKER_KV is Kv,
     SAKER_NOT_FOUND is NotFound,
     SAKER_EXISTS is Exists,

@@ -148,6 +148,13 @@ pub extern "C" fn saker_txn_commit(txn: *mut saker_txn) -> i32 {
     answer(|| leave::<Transaction, _>(txn)?.commit())
 }
 
+/// As `saker_txn_commit`, and returns when the transaction survives a power cut, with all that was carried out before it. Threads that commit at
+/// the same time share a flush. `SAKER_UNFLUSHED`: it was carried out, and whether it survives a power cut is not known.
+#[unsafe(no_mangle)]
+pub extern "C" fn saker_txn_commit_through(txn: *mut saker_txn) -> i32 {
+    answer(|| leave::<Transaction, _>(txn)?.commit_through())
+}
+
 /// The ID of a transaction.
 ///
 /// # Safety

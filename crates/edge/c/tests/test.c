@@ -152,6 +152,10 @@ static void transactions(const char *engine) {
     }
     HOLDS(saker_txn_begin(store, &txn) == SAKER_OK && saker_txn_commit_as(txn, HOST, 6000, NULL) == SAKER_OK);
     HOLDS(saker_txn_outcome(store, HOST, 7, &(uint32_t){0}) == SAKER_OK);   /* in another pair of outcomes */
+    HOLDS(saker_txn_begin(store, &txn) == SAKER_OK && saker_txn_put(txn, B("order"), B("three")) == SAKER_OK);
+    HOLDS(saker_txn_commit_through(txn) == SAKER_OK && saker_get(store, B("order"), buffer, sizeof buffer, &bytes) == SAKER_OK && bytes == 5);
+    HOLDS(saker_txn_begin(store, &txn) == SAKER_OK && saker_txn_require(txn, B("order"), SAKER_ABSENT) == SAKER_OK);
+    HOLDS(saker_txn_commit_through(txn) == SAKER_UNMET && saker_txn_commit_through(NULL) == SAKER_CLOSED);
     HOLDS(saker_txn_begin(store, &txn) == SAKER_OK && saker_txn_commit_as(txn, NULL, 1, NULL) == SAKER_ARGUMENT);
     HOLDS(saker_txn_commit(txn) == SAKER_CLOSED && saker_txn_outcome(store, HOST, 1, NULL) == SAKER_ARGUMENT);
     saker_batch *batch = NULL;
@@ -394,6 +398,42 @@ static void processes(const char *folder) {
     HOLDS(saker_put(store, B("key"), B("still here")) == SAKER_OK && saker_close(store) == SAKER_OK);
 }
 
+/* A transaction that was answered is there after a power cut, on a device without a capacitor; one that was not flushed says so. */
+static void through(const char *folder, const char *engine, unsigned cuts) {
+    char path[200], url[300];
+    uint8_t value[4];
+    size_t bytes = 0;
+    unsigned answered = 0, unflushed = 0;
+    saker_store *store = NULL;
+    saker_txn *txn = NULL;
+    snprintf(path, sizeof path, "%s/through.img", folder);
+    for (unsigned cut_at = 1; cut_at < cuts; cut_at += 3) {
+        unsigned number = 0, found = 0;
+        int32_t answer = SAKER_OK;
+        HOLDS(saker_create(path, "256MiB", "nvmevirt-970pro", engine) == SAKER_OK);
+        snprintf(url, sizeof url, "file:%s?fault.cut=%u&fault.seed=%u", path, cut_at, cut_at);
+        HOLDS(saker_open(url, &store) == SAKER_OK);
+        while (answer == SAKER_OK) {
+            number++;
+            HOLDS(saker_txn_begin(store, &txn) == SAKER_OK);
+            HOLDS(saker_txn_put(txn, B("number"), (const uint8_t *)&number, sizeof number) == SAKER_OK);
+            answer = saker_txn_commit_through(txn);
+            HOLDS(saker_txn_commit_through(txn) == SAKER_CLOSED);
+        }
+        answered += number - 1;
+        unflushed += answer == SAKER_UNFLUSHED && saker_error_is(answer, SAKER_HOST) && !saker_error_is(answer, SAKER_TRANSACTION);
+        saker_close(store);   /* there is no power */
+        snprintf(url, sizeof url, "file:%s", path);
+        HOLDS(saker_open(url, &store) == SAKER_OK);
+        answer = saker_get(store, B("number"), value, sizeof value, &bytes);
+        if (answer == SAKER_OK)
+            memcpy(&found, value, sizeof found);
+        HOLDS(found == number || found + 1 == number);
+        HOLDS(saker_close(store) == SAKER_OK && remove(path) == 0);
+    }
+    HOLDS(answered > 0 && unflushed > 0);
+}
+
 /* An image is made, is found, and grows. */
 static void growing(const char *folder) {
     char path[200], *larger[] = {"16MiB", "32MiB", "16MiB"};
@@ -421,6 +461,7 @@ int main(int count, char **arguments) {
         many_and_facts(engines[n]);
         transactions(engines[n]);
         too_long(engines[n]);
+        through(arguments[1], engines[n], is_few ? 6 : is_soak ? 200 : 20);
     }
     misuse();
     threads();

@@ -89,6 +89,8 @@ classes! {
     NoOrder("NoOrderError", Host) = 57,
     /// An operation does not fit a group.
     Group("GroupError", Host) = 58,
+    /// A transaction was carried out, and whether it survives a power cut is not known.
+    Unflushed("UnflushedError", Host) = 59,
 
     /// The answer of a key-value store.
     Kv("KvError", Host) = 70,

@@ -2,7 +2,7 @@
 //! A failure, told so that any language can pass it on.
 
 use crate::Class;
-use saker::{Error, HostError, KvError, StoreError};
+use saker::{CommitThroughError, Error, HostError, KvError, StoreError};
 use std::fmt;
 
 /// What went wrong.
@@ -74,6 +74,16 @@ impl From<HostError> for Fault {
     fn from(error: HostError) -> Self {
         let (class, status) = judge(&error);
         Self { class, text: error.to_string(), key: key(&error), status }
+    }
+}
+
+impl From<CommitThroughError<StoreError>> for Fault {
+    fn from(error: CommitThroughError<StoreError>) -> Self {
+        let text = error.to_string();
+        match error {
+            CommitThroughError::Commit(error) => error.into(),
+            CommitThroughError::Unflushed(why) => Self { class: Class::Unflushed, text, ..why.into() },
+        }
     }
 }
 

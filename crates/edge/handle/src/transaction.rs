@@ -104,6 +104,23 @@ impl Transaction {
         Ok(txn.commit()?)
     }
 
+    /// As [`commit`](Self::commit), and returns when the transaction survives a power cut. Threads that commit at the same time share a Flush.
+    ///
+    /// ```
+    /// let store = saker_handle::Store::open("mem:?size=4MiB&profile=tiny")?;
+    /// let txn = store.begin()?;
+    /// txn.put(b"order:1", b"paid")?;
+    /// txn.commit_through()?;
+    /// # Ok::<(), saker_handle::Fault>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Fault`]; of class [`Class::Unflushed`](crate::Class::Unflushed) if it was carried out, but not flushed.
+    pub fn commit_through(&self) -> Result<(), Fault> {
+        let txn = self.txn()?.take().ok_or(StoreError::Ended)?;
+        Ok(txn.commit_through()?)
+    }
+
     /// Carries it out under an ID, once: if one of that ID was carried out before, nothing is done. It has ended then.
     ///
     /// ```

@@ -3,4 +3,5 @@
 
 mod classes;
 mod sharing;
+mod through;
 mod together;
