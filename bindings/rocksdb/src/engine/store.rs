@@ -202,7 +202,7 @@ impl RocksDb {
         }
     }
 
-    fn read<M: SegmentStore>(&self, first: u64, out: &mut [u8], m: &M) -> Result<(), DiskError> {
+    fn read<M: SegmentStore>(&mut self, first: u64, out: &mut [u8], m: &M) -> Result<(), DiskError> {
         let block_bytes = self.config.blocks.block_bytes as usize;
         let blocks = (out.len() / block_bytes) as u32;
         let mut to = out.chunks_exact_mut(block_bytes);

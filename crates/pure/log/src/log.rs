@@ -225,6 +225,21 @@ impl Log {
         repaired.or_else(greedy).map(|(n, _)| SegmentId(n as u32))
     }
 
+    /// The closed segment of a stream with the fewest live bytes, as long as collecting it gains something.
+    pub fn victim_of(&self, stream: Stream) -> Option<SegmentId> {
+        let most = self.geometry.segment_bytes();
+        let of_it = self.segments.iter().enumerate().filter(|(_, s)| s.stream == stream as u8);
+        let settled =
+            of_it.filter(|(_, s)| s.state == SegmentState::Closed && s.in_flight == 0 && s.live_bytes < most);
+        settled.min_by_key(|(n, s)| (s.live_bytes, *n)).map(|(n, _)| SegmentId(n as u32))
+    }
+
+    /// Segments of a stream.
+    pub fn segments_of(&self, stream: Stream) -> u32 {
+        let of_it = |s: &&Segment| s.state != SegmentState::Absent && s.stream == stream as u8;
+        self.segments.iter().filter(of_it).count() as u32
+    }
+
     /// Whether failed pages wait to be copied.
     pub fn must_evacuate(&self) -> bool {
         self.segments.iter().any(Segment::is_repaired_by_collections)

@@ -123,7 +123,7 @@ pub(super) fn block<W: Meter>(
 fn compare<W: Meter>(
     range: &BlockRange,
     pieces: &Pieces,
-    map: &PageMap,
+    map: &mut PageMap,
     space: &DmaSpace,
     m: &NamespaceSegments<'_>,
     w: &mut W,

@@ -92,7 +92,7 @@ impl Inner {
 /// Reads what is left of a range, and checks it; `range` shrinks.
 fn verify<W: Meter>(
     range: &mut BlockRange,
-    map: &PageMap,
+    map: &mut PageMap,
     m: &NamespaceSegments<'_>,
     w: &mut W,
 ) -> Step<Result<(), saker_flash::page_map::BlockError>> {

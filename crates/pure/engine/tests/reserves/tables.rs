@@ -22,6 +22,8 @@ struct Subject {
 const HASH_FTLS: [EngineKind; 3] =
     [EngineKind::HASH_ORIGINAL, EngineKind::HASH_DOUBLING, EngineKind::HASH_PLUS];
 const LOG_ROLES: [Role; 5] = [Repairs, Collects, Checkpoints, Takes, Takes];
+/// Evictions of a map on flash take turns with collections for slots, and no segments of others.
+const BLOCK_ROLES: [Role; 6] = [Repairs, Collects, Checkpoints, Takes, Takes, Takes];
 
 /// With a manifest or merge of two segments each, or of one.
 fn subjects() -> Vec<Subject> {
@@ -37,7 +39,7 @@ fn subjects() -> Vec<Subject> {
     };
     vec![
         subject("hash store", &[EngineKind::HASH_STORE], &hash_store::reserve::TABLE, &LOG_ROLES),
-        subject("block namespace", &[], &page_map::reserve::TABLE, &LOG_ROLES),
+        subject("block namespace", &[], &page_map::reserve::TABLE, &BLOCK_ROLES),
         subject("hash FTL", &HASH_FTLS, &hash_ftl::reserve::TABLE, &ftl),
         subject("LSM store", &[EngineKind::LSM], &lsm::reserve::table(1, 1), &lsm),
         subject("LSM store, long merges", &[EngineKind::LSM], &lsm::reserve::table(2, 2), &lsm),
@@ -69,7 +71,7 @@ fn rows_of(s: &Subject, of_slots: bool) -> Vec<Row> {
     let claim = |a: &Activity| -> Claim { if of_slots { a.slots } else { a.segments } };
     let mut all = rows(&s.table, &s.roles, claim, of_slots);
     // A page at a time: only stores leave a checkpoint all that it will take, deletes the segment of its next step.
-    let by_steps = s.roles == LOG_ROLES && !of_slots;
+    let by_steps = s.roles.starts_with(&LOG_ROLES) && !of_slots;
     all.iter_mut().filter(|r| by_steps && r.role == Checkpoints).for_each(|r| r.job = 3);
     all
 }

@@ -9,11 +9,14 @@ use std::collections::BTreeSet;
 impl PageMap {
     pub(super) fn check_all(&self, m: &dyn SegmentStore) -> Result<(), String> {
         self.log.check(m)?;
-        self.check_map()?;
+        match &self.dftl {
+            None => self.check_map()?,
+            Some(d) => self.check_translations(d)?,
+        }
         if let Some(gc) = &self.gc {
             let s = self.log.segment(gc.segment());
             let held = matches!(s.state, SegmentState::Open | SegmentState::Closed);
-            let sound = held && s.stream().holds_records();
+            let sound = held && (s.stream().holds_records() || s.stream() == Stream::Map);
             ensure(sound, || format!("a collection is in {:?}, which is {:?}", gc.segment(), s.state))?;
         }
         for id in &self.checkpoint.segments {

@@ -66,7 +66,7 @@ impl PageMap {
     }
 
     fn checkpoint_payload(&self) -> u64 {
-        self.map.len() as u64 * 4
+        self.dftl.as_ref().map_or(self.map.len() as u64 * 4, |d| d.checkpoint_payload())
     }
 
     fn checkpoint_segments_needed(&self) -> u32 {
@@ -100,16 +100,21 @@ impl PageMap {
 
     /// Begins a checkpoint now if there is room for it.
     pub fn begin_checkpoint<M: SegmentStore>(&mut self, m: &mut M) -> Progress {
+        if !self.may_cut() {
+            return Progress::Idle;
+        }
         let generation = self.checkpoint.generation + 1;
         let payload = self.checkpoint_payload();
+        let left = self.map_segments_left();
         self.checkpoint.postponed_at = None;
-        match CheckpointWriter::begin(&mut self.log, m, generation, self.version, payload, 1) {
+        match CheckpointWriter::begin(&mut self.log, m, generation, self.version, payload, 1 + left) {
             Ok(writer) => {
                 self.checkpoint.running = Some(writer.resting());
                 (self.checkpoint.next, self.checkpoint.generation) = (0, generation);
                 self.checkpoint.bytes_at_cut = self.appended();
                 self.checkpoint.wanted = false;
                 self.keep_written();
+                self.dftl.as_mut().into_iter().for_each(|d| d.begin_chunks());
                 Progress::Worked
             }
             Err(_) => {
@@ -121,6 +126,9 @@ impl PageMap {
 
     fn write_chunk<M: SegmentStore>(&mut self, finished: Tag, m: &mut M) -> Progress {
         let most = CHUNK_BLOCKS_MAX.min((self.log.geometry().segment_bytes() / 16) as usize).max(4);
+        if self.dftl.is_some() {
+            return self.write_map_chunk(8 + 4 * most, finished, m);
+        }
         let mut running = self.checkpoint.running.take().expect("a checkpoint is running").taken();
         let first = self.checkpoint.next;
         let end = (first + most).min(self.map.len());
@@ -153,6 +161,7 @@ impl PageMap {
         let mut segments = running.replace(&mut self.log, m, &previous);
         segments.retain(|id| !previous.contains(id));
         self.checkpoint.segments = segments;
+        self.end_naming(true);
         self.stats.checkpoints += 1;
         Progress::Worked
     }
@@ -160,6 +169,7 @@ impl PageMap {
     pub(super) fn checkpoint_failed<M: SegmentStore>(&mut self, m: &mut M) {
         if let Some(running) = self.checkpoint.running.take() {
             running.taken().abort(&mut self.log, m, &self.checkpoint.segments);
+            self.end_naming(false);
         } else {
             release_others(&mut self.log, m, &self.checkpoint.segments);
         }

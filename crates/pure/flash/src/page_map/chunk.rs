@@ -12,6 +12,8 @@
 )]
 
 use super::PageMap;
+use saker_log::SegmentState;
+use saker_log::recover::Damage;
 
 impl PageMap {
     /// Enters a chunk; false if it is not one of this map.
@@ -25,5 +27,23 @@ impl PageMap {
             *slot = u32::from_le_bytes(*word);
         }
         true
+    }
+
+    /// The map is whole: counts what lives in the log by it.
+    pub(super) fn count_words(&mut self) -> Result<(), Damage> {
+        let bytes = u64::from(self.config.block_bytes);
+        let words = std::mem::take(&mut self.map);
+        for position in words.iter().filter_map(|word| word.checked_sub(1)) {
+            let id = self.segment_of(u64::from(position));
+            let known = self.log.find_segment(id).is_some_and(|s| s.state != SegmentState::Absent);
+            if !known {
+                let what = format!("it names segment {}, which this namespace does not hold", id.0);
+                return Err(Damage::Checkpoint { owner: self.config.owner, what });
+            }
+            self.log.add_live(id, bytes);
+            self.mapped += 1;
+        }
+        self.map = words;
+        Ok(())
     }
 }

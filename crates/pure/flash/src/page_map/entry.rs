@@ -2,6 +2,7 @@
 //! The out-of-band entry of a sector, 16 bytes, little-endian:
 //! `lba 5 bytes | kind u8 | version 6 bytes | crc32c of the sector 4 bytes`.
 //!
+//! A translation page has its own number for a block ([`super::dftl`]).
 //! A trim record is a sector whose data lists ranges: `count u32, 12 reserved, then (first u64, blocks u64)`.
 #![cfg_attr(
     not(test),
@@ -27,14 +28,16 @@ pub enum EntryKind {
     Data = 1,
     /// A list of deallocated ranges.
     Trim = 2,
+    /// A part of the map.
+    Translation = 3,
 }
 
 /// What a page says of one of its sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The logical block; 0 for a trim record.
+    /// The logical block; 0 for a trim record; the number of a translation page.
     pub lba: u64,
-    /// Block or trim record.
+    /// Block, trim record or translation page.
     pub kind: EntryKind,
     /// Order of writes of the namespace.
     pub version: u64,
@@ -64,6 +67,7 @@ impl Entry {
         let kind = match kind {
             1 => EntryKind::Data,
             2 => EntryKind::Trim,
+            3 => EntryKind::Translation,
             _ => return None,
         };
         let lba = u64::from_le_bytes([l0, l1, l2, l3, l4, 0, 0, 0]);
@@ -77,6 +81,12 @@ pub fn sector<'p>(data: &'p [u8], oob: &[u8], index: usize, block_bytes: usize) 
     let entry = Entry::decode(PageHeader::owner_oob(oob).get(index.checked_mul(ENTRY_BYTES)?..)?)?;
     let bytes = data.get(index.checked_mul(block_bytes)?..)?.get(..block_bytes)?;
     Some((bytes, entry))
+}
+
+/// Fills a sector with a copy.
+pub fn fill_from(out: &mut [u8], from: &[u8]) -> Result<(), BlockError> {
+    out.copy_from_slice(from);
+    Ok(())
 }
 
 /// Writes a trim record's data.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Garbage collection of a block namespace, and its background work as a whole.
 
-use super::entry::{EntryKind, sector};
-use super::reserve::{FOR_COLLECTIONS, FOR_REPAIRS, FREE_SEGMENTS_LOW, FREE_SEGMENTS_PRESSED};
-use super::{BlockError, PageMap, lost_in_segment};
+use super::PageMap;
+use super::config::lost_in_segment;
+use super::entry::{EntryKind, fill_from, sector};
+use super::reserve::{FREE_SEGMENTS_LOW, FREE_SEGMENTS_PRESSED};
 use saker_log::page_of;
 use saker_log::recover::scan_page;
-use saker_segment_store::{Completion, Io, Page, SegmentId, SegmentStore, Stall, Step, Stream, Tag, ready};
+use saker_segment_store::{Completion, Io, Page, SegmentId, SegmentStore, Step, Stream, Tag, ready};
 use saker_sim::{Meter, Unit};
 
 const QUANTUM_PAGES: u32 = 4;
@@ -37,6 +38,11 @@ impl Cursor {
     pub(super) fn segment(&self) -> SegmentId {
         self.segment
     }
+
+    /// Whether only what is on pages that failed is moved.
+    pub(super) fn is_repair(&self) -> bool {
+        self.repair.is_some()
+    }
 }
 
 impl PageMap {
@@ -55,6 +61,16 @@ impl PageMap {
         if self.gc.is_none() {
             self.start_collection(m);
         }
+        self.take_turns(finished, m, w)
+    }
+
+    /// Collections and checkpoints.
+    pub(super) fn sectors_quantum<M: SegmentStore, W: Meter>(
+        &mut self,
+        finished: Tag,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Progress> {
         self.checkpoint.turn = !self.checkpoint.turn;
         if self.gc.is_some() && (self.checkpoint.turn || self.is_pressed(m)) {
             return self.collect(m, w);
@@ -77,15 +93,17 @@ impl PageMap {
             || self.log.has_failures()
             || m.free_segments() <= self.free_low(m)
             || self.checkpoint_due()
+            || self.has_translation_work()
     }
 
     /// Whether writes are close to waiting for background work.
     pub fn is_pressed<M: SegmentStore>(&self, m: &M) -> bool {
-        m.free_segments() <= FREE_SEGMENTS_PRESSED
+        m.free_segments() <= FREE_SEGMENTS_PRESSED + self.map_segments_left()
     }
 
     pub(super) fn free_low<M: SegmentStore>(&self, m: &M) -> u32 {
-        FREE_SEGMENTS_LOW + m.quota_segments() / 50 + self.checkpoint_segments_wanted()
+        let set_aside = self.checkpoint_segments_wanted() + self.map_segments_left();
+        FREE_SEGMENTS_LOW + m.quota_segments() / 50 + set_aside
     }
 
     /// A collection must free more than it can lose in sealed pages, or collections would never come to an end.
@@ -156,7 +174,7 @@ impl PageMap {
         let Ok(Some(_)) = ready!(scan_page(&self.log, m, addr)) else { return Step::Done(()) };
         let per_page = self.sectors_per_page();
         if c.repair.is_none()
-            && let Err(stall) = self.room_for(per_page as u32, m)
+            && let Err(stall) = self.room_for_copies(per_page as u32, m)
         {
             return Step::Blocked(stall);
         }
@@ -174,13 +192,6 @@ impl PageMap {
         Step::Done(())
     }
 
-    fn room_for<M: SegmentStore>(&self, blocks: u32, m: &M) -> Result<(), Stall> {
-        let repairs = self.gc.is_some_and(|gc| gc.repair.is_some());
-        let reserve = if repairs { FOR_REPAIRS } else { FOR_COLLECTIONS };
-        let reserve = reserve.with_segments(self.log.kept_for_repairs(repairs));
-        self.log.room(m, Stream::Gc, blocks * self.config.block_bytes, reserve)
-    }
-
     fn move_sector<M: SegmentStore>(&mut self, position: u64, m: &mut M) {
         let index = (position % self.sectors_per_page()) as usize;
         let Page::Resident { data, oob } = page_of(&self.log, m, self.page_of_sector(position)) else {
@@ -189,13 +200,17 @@ impl PageMap {
         let found = sector(data, oob, index, self.config.block_bytes as usize);
         let Some((bytes, e)) = found else { return };
         let needed = match e.kind {
-            EntryKind::Data => self.map.get(e.lba as usize) == Some(&(position as u32 + 1)),
+            EntryKind::Data => self.is_mapped_at(e.lba, position),
             EntryKind::Trim => e.version >= self.checkpoint.version,
+            EntryKind::Translation => return self.move_translation(position, m),
         };
         if !needed {
             return;
         }
         let copy = bytes.to_vec();
+        if e.kind == EntryKind::Data {
+            self.hold_moved(e.lba, position);
+        }
         let filled =
             self.append_version(Stream::Gc, e.lba, e.kind, e.version, |out| fill_from(out, &copy), m);
         filled.expect("a copy comes from memory");
@@ -205,6 +220,9 @@ impl PageMap {
     /// Takes note of a finished I/O.
     pub fn completed<M: SegmentStore>(&mut self, done: &Completion, m: &mut M) {
         let failed = self.log.completed(done, m);
+        if matches!(done.io, Io::Erase(_)) {
+            self.count_map_segments();
+        }
         if done.io == Io::Sync && done.result.is_err() && self.checkpoint.is_running() {
             self.checkpoint_failed(m);
         }
@@ -215,9 +233,4 @@ impl PageMap {
             self.checkpoint_failed(m);
         }
     }
-}
-
-fn fill_from(out: &mut [u8], from: &[u8]) -> Result<(), BlockError> {
-    out.copy_from_slice(from);
-    Ok(())
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The page-mapped FTL of a block namespace: logical blocks packed into flash pages, a map in DRAM.
+//! The page-mapped FTL of a block namespace: logical blocks packed into flash pages, a map in DRAM or on flash ([`dftl`]).
 //!
 //! A sector (logical block) is the unit of mapping. Each page's out-of-band area holds an entry per sector:
 //! whose it is, the version of its write, its checksum. Log, collection and checkpoints are the machinery
@@ -9,19 +9,27 @@ mod again;
 mod check;
 pub mod checkpoint;
 mod chunk;
+mod config;
+pub mod dftl;
 pub mod entry;
 pub mod gc;
 pub mod recover;
 pub mod reserve;
 mod room;
 
+pub use config::PageMapConfig;
+pub use dftl::TranslationStats;
+
+use config::lost_in_segment;
+use dftl::Dftl;
+use dftl::Translated;
 use entry::{Entry, EntryKind};
-use reserve::{FILL_PERCENT_MAX, FOR_TRIMS, FOR_WRITES, SPARE_SEGMENTS};
+use reserve::{FILL_PERCENT_MAX, FOR_TRIMS, FOR_WRITES};
 use saker_log::reserve::assert_collections_gain;
 use saker_log::{CheckpointWriter, Log, LogStats, page_of};
 use saker_segment_store::header::{HEADER_BYTES, crc32c};
 use saker_segment_store::{
-    CellError, Geometry, Page, PageAddr, Reads, SegmentId, SegmentStore, Stall, Step, Stream, Tag,
+    CellError, Page, PageAddr, Reads, SegmentId, SegmentStore, Stall, Step, Stream, Tag,
 };
 use saker_sim::{Meter, Unit};
 use thiserror::Error;
@@ -46,47 +54,6 @@ pub enum BlockError {
     Transfer,
 }
 
-/// Settings of a block namespace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PageMapConfig {
-    /// The namespace, 1-based.
-    pub owner: u16,
-    /// Bytes of a logical block.
-    pub block_bytes: u32,
-    /// Logical blocks.
-    pub blocks: u64,
-    /// Whether the power-safe page buffer survives a power cut.
-    pub ring_lasts: bool,
-    /// Bytes the log grows by between checkpoints.
-    pub checkpoint_bytes: u64,
-}
-
-impl PageMapConfig {
-    /// The largest namespace that `quota_segments` of a medium can carry with 7 % over-provisioning.
-    pub fn new(
-        owner: u16,
-        geometry: &Geometry,
-        quota_segments: u32,
-        ring_lasts: bool,
-        block_bytes: u32,
-    ) -> Self {
-        let segment = geometry.segment_bytes() - lost_in_segment(geometry, ring_lasts);
-        let raw = u64::from(quota_segments.saturating_sub(SPARE_SEGMENTS)) * segment;
-        // Two checkpoints of 4 bytes a block, each in segments of its own.
-        let checkpoints = 2 * (raw / u64::from(block_bytes) * 5).next_multiple_of(geometry.segment_bytes());
-        let blocks = raw.saturating_sub(checkpoints) * FILL_PERCENT_MAX / 100 / u64::from(block_bytes);
-        let checkpoint_bytes = (raw / 4).clamp(geometry.segment_bytes(), 1 << 30);
-        Self { owner, block_bytes, blocks, ring_lasts, checkpoint_bytes }
-    }
-}
-
-/// Bytes of a segment that a collection can leave unused: where the page buffer can be lost, the rest of the pages that are
-/// sealed before a segment is released.
-fn lost_in_segment(geometry: &Geometry, ring_lasts: bool) -> u64 {
-    let sealed = if ring_lasts { 0 } else { 2 * u64::from(geometry.page_bytes) };
-    sealed.min(geometry.segment_bytes() / 2)
-}
-
 /// Counters of a block namespace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageMapStats {
@@ -98,6 +65,8 @@ pub struct PageMapStats {
     pub gc_segments: u64,
     /// Checkpoints completed.
     pub checkpoints: u64,
+    /// Of a map on flash.
+    pub translation: TranslationStats,
 }
 
 /// A block namespace.
@@ -105,8 +74,10 @@ pub struct PageMapStats {
 pub struct PageMap {
     config: PageMapConfig,
     log: Log,
-    /// Sector position + 1 of each block; 0: never written, or deallocated.
+    /// Sector position + 1 of each block; 0: never written, or deallocated. Empty where the map is on flash.
     map: Vec<u32>,
+    /// The map on flash.
+    dftl: Option<Box<Dftl>>,
     /// Blocks that are mapped: so many words of the map are not 0.
     mapped: u64,
     version: u64,
@@ -138,7 +109,8 @@ impl PageMap {
         Self {
             config,
             log: Log::new(config.owner, geometry, config.ring_lasts),
-            map: vec![0; config.blocks as usize],
+            map: vec![0; if config.map_cache_bytes == 0 { config.blocks as usize } else { 0 }],
+            dftl: Dftl::new(&config, &geometry),
             mapped: 0,
             version: 1,
             stats: PageMapStats::default(),
@@ -156,7 +128,8 @@ impl PageMap {
 
     /// Counters.
     pub fn stats(&self) -> PageMapStats {
-        self.stats
+        let translation = self.dftl.as_ref().map_or_else(TranslationStats::default, |d| d.stats());
+        PageMapStats { translation, ..self.stats }
     }
 
     /// Counters of the log.
@@ -164,9 +137,20 @@ impl PageMap {
         self.log.stats()
     }
 
-    /// Modelled memory: the map, 4 bytes a block.
+    /// Modelled memory.
     pub fn memory_bytes(&self) -> u64 {
-        self.map.len() as u64 * 4
+        self.memory().iter().sum()
+    }
+
+    /// Modelled memory by structure: the map, 4 bytes a block; or of a map on flash the cached mapping table, the directory of translation
+    /// pages, and the bits of live sectors.
+    pub fn memory(&self) -> [u64; 3] {
+        self.dftl.as_ref().map_or([self.map.len() as u64 * 4, 0, 0], |d| d.memory())
+    }
+
+    /// Counters of a map on flash, by name; of others none.
+    pub fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.dftl.as_ref().map_or_else(Vec::new, |d| d.stats().named().to_vec())
     }
 
     /// Blocks that are mapped.
@@ -180,6 +164,8 @@ impl PageMap {
         for position in &self.map {
             digest.number(u64::from(*position));
         }
+        // A sector says whose it is.
+        self.dftl.iter().flat_map(|d| d.live.words()).for_each(|word| digest.number(*word));
         digest.number(self.version);
         digest.value()
     }
@@ -209,12 +195,18 @@ impl PageMap {
         if let Err(e) = self.in_range(first, u64::from(blocks)) {
             return Step::Done(Err(e));
         }
-        let reserve = FOR_WRITES.with_segments(self.checkpoint.segments_left());
+        let found = match self.translate_for_write(first, blocks, m) {
+            Step::Done(Ok(found)) => found,
+            other => return other.map(|found| found.map(|_| ())),
+        };
+        let reserve = FOR_WRITES.with_segments(self.checkpoint.segments_left() + self.map_segments_left());
         if let Err(stall) = self.room(m, Stream::User, blocks, reserve) {
             return Step::Blocked(stall);
         }
+        self.translated(first, &found, false);
         for n in 0..blocks {
             let lba = first + u64::from(n);
+            self.hold(lba, &found, n);
             let written = match self.write_again(lba, &mut |out| fill(n, out), m) {
                 Some(written) => written,
                 None => self.append(Stream::User, lba, EntryKind::Data, |out| fill(n, out), m),
@@ -268,11 +260,13 @@ impl PageMap {
         self.log.put_oob(m, &writer, index * entry::ENTRY_BYTES, &entry.encode());
         self.log.commit(m, writer);
         let segment = self.segment_of(position);
-        if kind == EntryKind::Data {
-            self.log.add_live(segment, u64::from(bytes));
-            self.point(lba, Some(position));
-        } else {
-            self.log.add_until_checkpoint(segment, u64::from(bytes));
+        match kind {
+            EntryKind::Data => {
+                self.log.add_live(segment, u64::from(bytes));
+                self.point(lba, Some(position));
+            }
+            EntryKind::Trim => self.log.add_until_checkpoint(segment, u64::from(bytes)),
+            EntryKind::Translation => self.log.add_live(segment, u64::from(bytes)),
         }
         Ok(position)
     }
@@ -280,7 +274,10 @@ impl PageMap {
     /// Maps a block elsewhere; its old sector is no longer needed.
     fn point(&mut self, lba: u64, position: Option<u64>) {
         let word = position.map_or(0, |p| p as u32 + 1);
-        let old = std::mem::replace(&mut self.map[lba as usize], word);
+        let old = match &mut self.dftl {
+            None => std::mem::replace(&mut self.map[lba as usize], word),
+            Some(d) => d.change(lba, word),
+        };
         self.mapped = self.mapped + u64::from(word != 0) - u64::from(old != 0);
         if let Some(old) = old.checked_sub(1) {
             self.log.sub_live(self.segment_of(u64::from(old)), u64::from(self.config.block_bytes));
@@ -304,7 +301,7 @@ impl PageMap {
 
     /// Reads blocks; `deliver` gets block `n` of the command. Blocks never written read as zeros.
     pub fn read<M: SegmentStore, W: Meter>(
-        &self,
+        &mut self,
         first: u64,
         blocks: u32,
         mut deliver: impl FnMut(u32, Option<&[u8]>) -> Result<(), BlockError>,
@@ -314,9 +311,17 @@ impl PageMap {
         if let Err(e) = self.in_range(first, u64::from(blocks)) {
             return Step::Done(Err(e));
         }
-        let mapped = |n: u32| self.map[(first + u64::from(n)) as usize].checked_sub(1).map(u64::from);
-        let mut reads: Reads = Vec::new();
-        let mut missing = false;
+        let found = match self.dftl.as_ref().map(|d| self.translate(d, first, blocks, m)) {
+            None => Translated::default(),
+            Some(Ok(found)) => found,
+            Some(Err(e)) => return Step::Done(Err(e)),
+        };
+        let mapped = |n: u32| match found.words.get(n as usize) {
+            Some(word) => word.unwrap_or(0).checked_sub(1).map(u64::from),
+            None => self.map[(first + u64::from(n)) as usize].checked_sub(1).map(u64::from),
+        };
+        let mut reads: Reads = found.reads.clone();
+        let mut missing = found.is_absent;
         for page in (0..blocks).filter_map(|n| mapped(n).map(|p| self.page_of_sector(p))) {
             missing |= matches!(page_of(&self.log, m, page), Page::Absent);
             if reads.last() != Some(&page) {
@@ -329,7 +334,7 @@ impl PageMap {
         for n in 0..blocks {
             let sector = match mapped(n) {
                 None => Ok(None),
-                Some(position) => self.sector(first + u64::from(n), position, m).map(Some),
+                Some(position) => self.sector(EntryKind::Data, first + u64::from(n), position, m).map(Some),
             };
             if let Err(e) = sector.and_then(|bytes| deliver(n, bytes)) {
                 return Step::Done(Err(e));
@@ -337,19 +342,24 @@ impl PageMap {
             w.work(Unit::Probe, 1);
             w.work(Unit::CopyByte, u64::from(self.config.block_bytes));
         }
+        self.translated(first, &found, true);
         Step::Done(Ok(()))
     }
 
-    /// A mapped sector, checked.
-    fn sector<'m, M: SegmentStore>(&self, lba: u64, position: u64, m: &'m M) -> Result<&'m [u8], BlockError> {
+    /// A sector that is needed, checked.
+    fn sector<'m, M: SegmentStore>(
+        &self,
+        kind: EntryKind,
+        lba: u64,
+        position: u64,
+        m: &'m M,
+    ) -> Result<&'m [u8], BlockError> {
         let index = (position % self.sectors_per_page()) as usize;
         let Page::Resident { data, oob } = page_of(&self.log, m, self.page_of_sector(position)) else {
             return Err(CellError::Read.into());
         };
         match entry::sector(data, oob, index, self.config.block_bytes as usize) {
-            Some((bytes, e)) if e.lba == lba && e.kind == EntryKind::Data && e.crc == crc32c(bytes) => {
-                Ok(bytes)
-            }
+            Some((bytes, e)) if e.lba == lba && e.kind == kind && e.crc == crc32c(bytes) => Ok(bytes),
             _ => Err(BlockError::Corrupt),
         }
     }
@@ -364,19 +374,27 @@ impl PageMap {
         if let Some(e) = ranges.iter().find_map(|(first, n)| self.in_range(*first, *n).err()) {
             return Step::Done(Err(e));
         }
+        if self.is_trimming() {
+            return Step::Blocked(Stall::Debt);
+        }
         if self.trims_must_wait(m) {
             self.checkpoint.want();
             return Step::Blocked(Stall::NoSegment);
         }
         let per_record = self.trim_ranges();
         let records = ranges.len().div_ceil(per_record) as u32;
-        if let Err(stall) = self.room(m, Stream::User, records, FOR_TRIMS) {
+        if let Err(stall) =
+            self.room(m, Stream::User, records, FOR_TRIMS.with_segments(self.map_segments_left()))
+        {
             return Step::Blocked(stall);
         }
         for part in ranges.chunks(per_record) {
             let appended =
                 self.append(Stream::User, 0, EntryKind::Trim, |out| entry::encode_trim(part, out), m);
             appended.expect("a trim record comes from memory");
+            if self.trim_later(part) {
+                continue;
+            }
             for (first, n) in part {
                 (*first..first + n).for_each(|lba| self.point(lba, None));
                 w.work(Unit::Move, *n);

@@ -12,12 +12,15 @@
     )
 )]
 
+mod on_flash;
+
+use super::dftl::Replay;
 use super::entry::{EntryKind, decode_trim, sector};
 use super::{PageMap, PageMapConfig};
 use saker_log::checkpoint::release_others;
 use saker_log::recover::{Damage, LogImage, Progress, Recovered, scan_page, survey};
-use saker_log::{CheckpointSearch, Cut, Searched, SegmentState, Whole, page_of};
-use saker_segment_store::{Completion, Page, PageAddr, SegmentStore, Step, ready};
+use saker_log::{CheckpointSearch, Cut, Searched, Whole, page_of};
+use saker_segment_store::{Completion, Page, PageAddr, SegmentStore, Step, Stream, ready};
 
 #[derive(Clone, Debug)]
 enum Event {
@@ -30,7 +33,9 @@ enum Phase {
     Survey,
     Checkpoint,
     Scan { left: Vec<Recovered>, page: u32 },
+    Translations,
     Apply,
+    Replay,
 }
 
 /// A recovery on its way.
@@ -42,6 +47,8 @@ pub struct Recovery {
     search: CheckpointSearch,
     cut: Option<Cut>,
     events: Vec<(u64, Event)>,
+    /// Of a map on flash.
+    replay: Replay,
 }
 
 impl Recovery {
@@ -54,6 +61,7 @@ impl Recovery {
             search: CheckpointSearch::default(),
             cut: None,
             events: Vec::new(),
+            replay: Replay::default(),
         }
     }
 
@@ -64,7 +72,9 @@ impl Recovery {
             Phase::Survey => self.survey(m),
             Phase::Checkpoint => self.load(m),
             Phase::Scan { left, page } => self.scan(left, page, m),
-            Phase::Apply => Step::Done(self.apply().map(|()| Progress::Finished)),
+            Phase::Translations => self.find_translations(m),
+            Phase::Apply => Step::Done(self.apply()),
+            Phase::Replay => self.replay_page(m),
         }
     }
 
@@ -98,12 +108,16 @@ impl Recovery {
         match ready!(self.search.step(&mut self.map.log, m)) {
             Err(damage) => return Step::Done(Err(damage)),
             Ok(Searched::Chunk(payload)) => {
-                if !self.map.enter_chunk(&payload) {
+                let is_entered = match &self.map.dftl {
+                    None => self.map.enter_chunk(&payload),
+                    Some(_) => self.replay.enter_chunk(&payload),
+                };
+                if !is_entered {
                     self.search.refuse();
-                    self.map.map.fill(0);
+                    self.forget_chunks();
                 }
             }
-            Ok(Searched::Forget) => self.map.map.fill(0),
+            Ok(Searched::Forget) => self.forget_chunks(),
             Ok(Searched::Whole(whole)) => {
                 self.adopt_checkpoint(whole);
                 self.start_scan();
@@ -121,7 +135,12 @@ impl Recovery {
     }
 
     fn start_scan(&mut self) {
-        self.phase = Phase::Scan { left: self.image.tail(self.cut.as_ref()), page: 0 };
+        let mut left = self.image.tail(self.cut.as_ref());
+        if self.map.dftl.is_some() {
+            left.retain(|r| r.stream != Stream::Map);
+            self.replay.look_at(&self.image.segments);
+        }
+        self.phase = Phase::Scan { left, page: 0 };
     }
 
     fn scan<M: SegmentStore>(
@@ -133,7 +152,7 @@ impl Recovery {
         let Some(r) = left.last().copied() else {
             let keep = self.map.checkpoint.segments.clone();
             release_others(&mut self.map.log, m, &keep);
-            self.phase = Phase::Apply;
+            self.phase = if self.map.dftl.is_some() { Phase::Translations } else { Phase::Apply };
             return Step::Done(Ok(Progress::More));
         };
         if page >= r.pages {
@@ -177,6 +196,7 @@ impl Recovery {
             self.map.version = self.map.version.max(e.version + 1);
             let event = match e.kind {
                 EntryKind::Data => Event::Write { lba: e.lba, position },
+                EntryKind::Translation => continue,
                 EntryKind::Trim => {
                     let id = self.map.segment_of(position);
                     self.map.log.add_until_checkpoint(id, u64::from(bytes));
@@ -187,8 +207,15 @@ impl Recovery {
         }
     }
 
-    fn apply(&mut self) -> Result<(), Damage> {
+    fn apply(&mut self) -> Result<Progress, Damage> {
         self.events.sort_by_key(|(version, _)| *version);
+        if self.map.dftl.is_some() {
+            return Ok(self.note_events());
+        }
+        self.apply_all().map(|()| Progress::Finished)
+    }
+
+    fn apply_all(&mut self) -> Result<(), Damage> {
         for (_, event) in std::mem::take(&mut self.events) {
             match event {
                 Event::Write { lba, position } => {
@@ -205,23 +232,6 @@ impl Recovery {
                 }
             }
         }
-        self.count()
-    }
-
-    fn count(&mut self) -> Result<(), Damage> {
-        let bytes = u64::from(self.map.config.block_bytes);
-        let words = std::mem::take(&mut self.map.map);
-        for position in words.iter().filter_map(|word| word.checked_sub(1)) {
-            let id = self.map.segment_of(u64::from(position));
-            let known = self.map.log.find_segment(id).is_some_and(|s| s.state != SegmentState::Absent);
-            if !known {
-                let what = format!("it names segment {}, which this namespace does not hold", id.0);
-                return Err(Damage::Checkpoint { owner: self.map.config.owner, what });
-            }
-            self.map.log.add_live(id, bytes);
-            self.map.mapped += 1;
-        }
-        self.map.map = words;
-        Ok(())
+        self.map.count_words()
     }
 }

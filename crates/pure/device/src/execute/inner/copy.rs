@@ -124,7 +124,7 @@ impl CopyRequest {
     /// Reads the sources that are left.
     fn read<W: Meter>(
         &mut self,
-        map: &PageMap,
+        map: &mut PageMap,
         m: &NamespaceSegments<'_>,
         w: &mut W,
     ) -> Step<Result<(), BlockError>> {
