@@ -296,3 +296,22 @@ fn the_fetch_of_a_key_takes_time() {
     profile.set("link.latency_ns", &(latency + 1000).to_string()).expect("a number");
     assert_eq!(more(&profile) - before, 2000, "a round trip of its own");
 }
+
+/// In a group that is no transaction a key with the mark of envelopes is that of an envelope, as it is in Store and Retrieve.
+#[test]
+fn marked_keys_of_plain_groups_are_those_of_envelopes() {
+    for engine in EngineKind::ALL.iter().copied() {
+        let (_connection, mut client) = open_on(engine, Methods::ALL, 128);
+        client.put_indirect(&key(1, 30), b"in an envelope", Condition::Always).expect("room");
+        let mut at = [0; 16];
+        at.copy_from_slice(&saker_long_keys::device_key(&key(1, 30), &NarrowDigest::default()));
+        let envelope = client.get(&Key::new(&at).expect("16 bytes")).expect("reads").expect("is there");
+        let mut copied = at;
+        copied[15] ^= 1;
+        let mut group = client.begin(Form::All(Op::Store));
+        group.store(copied, &envelope).and_then(|g| g.store(b"beside", b"1")).expect("stores");
+        assert!(group.commit().expect("carried out").iter().all(Result::is_ok), "{}", engine.name());
+        let copy = client.get(&Key::new(&copied).expect("16 bytes")).expect("reads");
+        assert_eq!(copy, Some(envelope), "{}: as it was given", engine.name());
+    }
+}

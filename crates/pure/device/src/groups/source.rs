@@ -4,7 +4,7 @@
 use crate::answer::Reach;
 use crate::transfer::Pieces;
 use saker_engine::{GroupError, GroupFlags, GroupOp, GroupSource, Member, SourceError};
-use saker_long_keys::{NarrowDigest, is_marked};
+use saker_long_keys::{MARK, NarrowDigest};
 use saker_nvme::Key;
 use saker_nvme::group::{Entry, Form, Malformed, Op, parse, parse_mut};
 
@@ -19,7 +19,7 @@ pub(super) struct GroupReach<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     Malformed(Malformed),
-    /// A key goes into an envelope, and the device takes such keys.
+    /// A key may go into an envelope, and the device takes such keys.
     LongKey,
 }
 
@@ -89,68 +89,50 @@ impl GroupSource for HostGroup<'_> {
     }
 
     fn parse(&self, payload: &[u8], visit: &mut impl FnMut(Member)) -> Result<(), Fault> {
-        let mut longest = self.longest();
+        let mut key_bytes_max = 0;
         let parsed = parse(self.form, payload, |e| {
             let member = member(e);
-            let key = payload.get(member.key.start as usize..member.key.end as usize);
-            longest.see(&member, key.unwrap_or_default());
+            let key = payload.get(member.key.start as usize..).unwrap_or_default();
+            key_bytes_max = key_bytes_max.max(room(&member, key));
             visit(member);
         });
-        self.judge(parsed, &longest)
+        self.judge(parsed, key_bytes_max)
     }
 
     // Its closure is the loop over members: 27 instructions an operation where it is called instead.
     #[inline(always)]
     fn parse_mut(&self, payload: &mut [u8], visit: &mut impl FnMut(Member, &mut [u8])) -> Result<(), Fault> {
-        let mut longest = self.longest();
+        let mut key_bytes_max = 0;
         let parsed = parse_mut(self.form, payload, |e, bytes| {
             let member = member(e);
             // These bytes begin with the key's length.
-            longest.see(&member, bytes.get(size_of::<u32>()..).unwrap_or_default());
+            let key = bytes.get(size_of::<u32>()..).unwrap_or_default();
+            key_bytes_max = key_bytes_max.max(room(&member, key));
             visit(member, bytes);
         });
-        self.judge(parsed, &longest)
+        self.judge(parsed, key_bytes_max)
     }
 }
 
 impl HostGroup<'_> {
-    /// Keys to be seen. In a group that is no transaction a key with the mark of envelopes is that of an envelope.
+    /// Whether the device takes a payload that was read, given its longest key.
     #[inline]
-    fn longest(&self) -> Longest {
-        Longest { bytes: 0, is_marked: false, looks_for_marks: self.flags.is_atomic() }
-    }
-
-    /// Whether the device takes a payload that was read, given its keys.
-    #[inline]
-    fn judge(&self, parsed: Result<u32, Malformed>, keys: &Longest) -> Result<(), Fault> {
+    fn judge(&self, parsed: Result<u32, Malformed>, key_bytes_max: u32) -> Result<(), Fault> {
         match parsed {
             Err(malformed) => Err(Fault::Malformed(malformed)),
-            Ok(_) if keys.go_into_envelopes() && self.reach.long_keys.is_some() => Err(Fault::LongKey),
+            Ok(_) if key_bytes_max > Key::MAX_LEN as u32 && self.reach.long_keys.is_some() => {
+                Err(Fault::LongKey)
+            }
             Ok(_) => Ok(()),
         }
     }
 }
 
-/// What keys of a payload have to do with envelopes.
-struct Longest {
-    bytes: u32,
-    is_marked: bool,
-    looks_for_marks: bool,
-}
-
-impl Longest {
-    #[inline]
-    fn see(&mut self, member: &Member, from_key_on: &[u8]) {
-        self.bytes = self.bytes.max(member.key_bytes());
-        if self.looks_for_marks {
-            self.is_marked |= from_key_on.get(..member.key_bytes() as usize).is_some_and(is_marked);
-        }
-    }
-
-    #[inline]
-    fn go_into_envelopes(&self) -> bool {
-        self.is_marked || self.bytes > Key::MAX_LEN as u32
-    }
+/// Bytes of a key; one more if it begins with the mark of envelopes, so that a key of the device's length counts as a longer one: in a
+/// transaction it goes into an envelope as these do.
+#[inline]
+fn room(member: &Member, from_key_on: &[u8]) -> u32 {
+    member.key_bytes() + u32::from(from_key_on.starts_with(&MARK))
 }
 
 #[inline]

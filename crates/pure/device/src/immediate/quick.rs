@@ -87,9 +87,7 @@ impl Device<Untimed> {
         let mut view = self.flash.view(owner, Class::Foreground);
         match store.retrieve(key.as_bytes(), &mut room, &mut Context::new(&mut view, &mut Quick)) {
             Step::Done(Ok(bytes)) => {
-                let given = bytes.min(buffer_bytes);
-                self.stats.traffic.to_host.add_pages(Pieces::pages(given));
-                self.stats.work.read(given);
+                self.count_given(bytes.min(buffer_bytes));
                 Some((Status::SUCCESS, bytes))
             }
             Step::Done(Err(error)) => told(Some(kv_status(error))),
@@ -107,14 +105,19 @@ impl Device<Untimed> {
         let mut view = self.flash.view(owner, Class::Foreground);
         match versioned::deliver(&command, &mut room, store, kept, &mut Context::new(&mut view, &mut Quick)) {
             Step::Done(Ok(bytes)) => {
-                let given = bytes.min(command.buffer_bytes);
-                self.stats.traffic.to_host.add_pages(Pieces::pages(given));
-                self.stats.work.read(given);
+                self.count_given(bytes.min(command.buffer_bytes));
                 Some((Status::SUCCESS, bytes))
             }
             Step::Done(Err(status)) => told(Some(status)),
             Step::Need(_) | Step::Blocked(_) => None,
         }
+    }
+
+    /// So many bytes of a value went to the host.
+    #[inline(always)]
+    fn count_given(&mut self, bytes: u32) {
+        self.stats.traffic.to_host.add_pages(Pieces::pages(bytes));
+        self.stats.work.read(bytes);
     }
 
     /// A value in one piece of host memory.
