@@ -21,15 +21,11 @@ impl<'m> CheckedPart<'m> {
         Self { page: checked_of(log, m, page), part }
     }
 
-    /// A block that begins and ends at those bytes of its page. Two long ones never begin in one part of a page, as a part is shorter; a
-    /// short one has no note.
+    /// A block that begins and ends at those bytes of its page.
     #[inline]
-    pub fn spanning<M: SegmentStore>(log: &Log, m: &'m M, page: PageAddr, (start, end): (u32, u32)) -> Self {
-        let part_bytes = log.geometry().page_bytes.div_ceil(Checked::PARTS).max(1);
-        if end.saturating_sub(start) < part_bytes {
-            return Self::NONE;
-        }
-        Self::numbered(log, m, page, start / part_bytes)
+    pub fn spanning<M: SegmentStore>(log: &Log, m: &'m M, page: PageAddr, span: (u32, u32)) -> Self {
+        part_of_span(log.geometry().page_bytes, span)
+            .map_or(Self::NONE, |part| Self::numbered(log, m, page, part))
     }
 
     /// Whether the block was checked.
@@ -42,5 +38,34 @@ impl<'m> CheckedPart<'m> {
     #[inline]
     pub fn note(&self) {
         self.page.into_iter().for_each(|page| page.note(self.part));
+    }
+}
+
+/// The part of a page that a block which begins and ends at those bytes has for its own: two blocks never begin in one part unless the first is
+/// shorter than that. So a short one has none.
+#[inline]
+fn part_of_span(page_bytes: u32, (start, end): (u32, u32)) -> Option<u32> {
+    let part_bytes = page_bytes.div_ceil(Checked::PARTS).max(1);
+    (end.saturating_sub(start) >= part_bytes).then_some(start / part_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_blocks_of_a_page_share_a_part() {
+        for page_bytes in [512, 4032, 16_384] {
+            for bytes in [1, 7, 8, 63, 64, 65, 255, 256, 300, 512] {
+                let spans = (0..page_bytes / bytes).map(|n| (n * bytes, (n + 1) * bytes));
+                let parts: Vec<_> = spans.filter_map(|span| part_of_span(page_bytes, span)).collect();
+                assert!(parts.is_sorted_by(|a, b| a < b), "{page_bytes} {bytes}: {parts:?}");
+                assert!(parts.iter().all(|part| *part < Checked::PARTS), "{page_bytes} {bytes}: {parts:?}");
+            }
+        }
+        assert_eq!(
+            [(0, 4096), (256, 600), (300, 556), (300, 555)].map(|span| part_of_span(16_384, span)),
+            [Some(0), Some(1), Some(1), None]
+        );
     }
 }
