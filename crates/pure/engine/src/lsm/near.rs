@@ -21,8 +21,8 @@ use std::ops::Range;
 
 /// A cache line.
 const LINE_BYTES: usize = 64;
-/// How far before and behind the likely place of a key a search looks: two standard deviations of where one of some 90 keys that are
-/// spread evenly is.
+/// How far before and behind the likely place of a key a search looks: a little more than the standard deviation (five of 45 bytes each) in the
+/// middle of some 90 keys that are spread evenly.
 const NEAR_BYTES: usize = 4 * LINE_BYTES;
 /// Where pairs begin: the end of a block.
 const BEGINS_BYTES: usize = 2 * LINE_BYTES;
