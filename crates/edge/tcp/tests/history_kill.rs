@@ -34,6 +34,8 @@ fn child() {
 fn key(list: u64) -> Vec<u8> {
     if list % 3 == 1 {
         format!("the list with the number {list:06}").into_bytes()
+    } else if list % 3 == 2 {
+        [&[0xFF, 0x4B], format!("list {list:09}").as_bytes()].concat()
     } else {
         format!("{list}").into_bytes()
     }

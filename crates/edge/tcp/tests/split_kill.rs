@@ -54,10 +54,12 @@ fn id(host: u64, number: u64) -> TransactionId {
     TransactionId { host: [host as u8 + 1; 16], number }
 }
 
-fn keys(host: u64) -> [Vec<u8>; 2] {
+/// A short one, a long one, and one with the mark of envelopes.
+fn keys(host: u64) -> [Vec<u8>; 3] {
     [
         format!("count of {host}").into_bytes(),
         format!("the count of host {host}, under a long key").into_bytes(),
+        [&[0xFF, 0x4B], format!("host {host:09}").as_bytes()].concat(),
     ]
 }
 
@@ -131,8 +133,8 @@ fn use_and_die(path: &Path, moment: Duration) {
 fn audit(path: &Path, told: &[u64]) -> Vec<u64> {
     let mut kv = Kv::open(&format!("file:{}", path.display())).expect("opens");
     let hosts = (0..).zip(told).map(|(host, told)| {
-        let [short, long] = keys(host).map(|key| number(kv.get(&key).expect("reads")));
-        assert_eq!(short, long, "host {host}");
+        let [short, long, marked] = keys(host).map(|key| number(kv.get(&key).expect("reads")));
+        assert_eq!([long, marked], [short; 2], "host {host}");
         assert!(short == *told || short == told + 1, "host {host}: {short}, told {told}");
         for number in 1.max(short.saturating_sub(20))..=short + 1 {
             let expected = if number <= short { SplitOutcome::DoneBefore } else { SplitOutcome::NotDone };

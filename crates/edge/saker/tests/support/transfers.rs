@@ -8,12 +8,12 @@ pub const ACCOUNTS: u64 = 16;
 /// What each has at first.
 pub const EACH: u64 = 1000;
 
-/// The key of an account; every fourth is long.
+/// The key of an account; of four one is long, and one has the mark of envelopes.
 pub fn account(n: u64) -> Vec<u8> {
-    if n % 4 == 1 {
-        format!("the account with the number {n:04}").into_bytes()
-    } else {
-        format!("account {n}").into_bytes()
+    match n % 4 {
+        1 => format!("the account with the number {n:04}").into_bytes(),
+        3 => [&[0xFF, 0x4B], format!("account{n:07}").as_bytes()].concat(),
+        _ => format!("account {n}").into_bytes(),
     }
 }
 

@@ -2,7 +2,7 @@
 //! A bank: transfers that compete for accounts, several in flight at once, on a device that is cut at its events. The sum of all
 //! accounts is the same whenever anybody looks, and what was acknowledged counts.
 
-use super::{Entry, RETRIEVE, STORE, VERSIONS, pack, told, transact};
+use super::{Entry, RETRIEVE, STORE, VERSIONS, marked, pack, told, transact};
 use crate::stress::groups::{Ended, small_with};
 use crate::stress::rig::{KV, Machine, Rig, power_on};
 use crate::stress::tier;
@@ -30,7 +30,7 @@ const LOOKS_IN: u64 = 16;
 fn account(n: u64) -> Vec<u8> {
     let mut key = format!("account {n:02}").into_bytes();
     key.resize(if n % 4 == 1 { 30 } else { 10 }, b'.');
-    key
+    if n % 4 == 3 { marked(n) } else { key }
 }
 
 /// An amount in a value of a length that changes.

@@ -2,7 +2,7 @@
 //! Histories of eight clients whose transactions are in flight together, with failing programs and cuts: they are strictly serializable.
 //! A client that breaks the rules is found out, so the judge works on histories of this kind.
 
-use super::{Entry, RETRIEVE, STORE, VERSIONS, pack, told};
+use super::{Entry, RETRIEVE, STORE, VERSIONS, marked, pack, told};
 use crate::stress::groups::{Ended, small_with};
 use crate::stress::rig::{Machine, Rig, power_on};
 use crate::stress::tier;
@@ -27,7 +27,7 @@ const COMMITTED: u64 = 150;
 fn key(list: u64) -> Vec<u8> {
     let mut key = format!("list {list:04}").into_bytes();
     key.resize(if list % 3 == 1 { 40 } else { 9 }, b'.');
-    key
+    if list % 3 == 2 { marked(list) } else { key }
 }
 
 /// How a client breaks the rules.

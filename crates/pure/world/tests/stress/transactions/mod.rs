@@ -26,6 +26,11 @@ pub const STORE: Ask = Ask::Op(Op::Store);
 pub const DELETE: Ask = Ask::Op(Op::Delete);
 pub const RETRIEVE: Ask = Ask::Op(Op::Retrieve);
 
+/// A key that a device would take for an envelope's if it stood outside a transaction.
+pub fn marked(n: u64) -> Vec<u8> {
+    [&saker_long_keys::MARK[..], format!("marked key{n:04}").as_bytes()].concat()
+}
+
 /// An entry with memory of its own.
 pub type Entry = (Ask, Vec<u8>, Vec<u8>);
 

@@ -2,7 +2,7 @@
 //! Transactions in parts, on every engine: what they answer and when they end, and that a cut leaves what they wrote with what tells
 //! of it, or neither.
 
-use super::{DELETE, ENGINES, Entry, RETRIEVE, STORE, transact};
+use super::{DELETE, ENGINES, Entry, RETRIEVE, STORE, marked, transact};
 use crate::stress::groups::{end, roomy, small_with};
 use crate::stress::rig::{KV, Machine, Rig, power_on};
 use crate::stress::tier;
@@ -315,7 +315,7 @@ const WRITTEN: u64 = 5;
 fn key(n: u64) -> Vec<u8> {
     let mut key = format!("key {n}").into_bytes();
     key.resize(if n == 2 { 30 } else { 8 }, b'.');
-    key
+    if n == 1 { marked(n) } else { key }
 }
 
 /// Transaction `number` writes its number under each key.
