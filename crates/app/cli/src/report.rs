@@ -54,6 +54,14 @@ pub struct Blocks {
     pub block_bytes: u32,
     /// How many.
     pub blocks: u64,
+    /// Memory of the cached mapping table, if the map lies on flash.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub map_cache_bytes: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// What `saker check` found.

@@ -14,8 +14,14 @@
 use super::ImageError;
 use saker_engine::{EngineKind, Settings};
 use saker_flash::nand::Shape;
+use saker_flash::page_map::PageMapConfig;
 use saker_segment_store::Geometry;
 use saker_segment_store::header::HEADER_BYTES;
+
+/// Bytes in which a record counts the memory of a cached mapping table, and the most that it can say.
+pub const MAP_CACHE_UNIT: u64 = 1024;
+/// See [`MAP_CACHE_UNIT`].
+pub const MAP_CACHE_MAX: u64 = ((1 << 24) - 1) * MAP_CACHE_UNIT;
 
 /// Namespaces an image can record.
 pub const NAMESPACES_MAX: usize = 16;
@@ -94,8 +100,25 @@ impl NamespaceRecord {
     /// The setting that programs know which do not know of others: packing of the LSM engine.
     const FIRST_SETTING_MASK: u32 = 0xf << 8;
 
+    /// Memory of the cached mapping table of blocks whose map lies on flash; 0: the map is in memory. Bits 31:8 of the flags, in KiB.
+    pub const fn map_cache_bytes(&self) -> u64 {
+        match self.kind {
+            NamespaceKind::Kv => 0,
+            NamespaceKind::Block => (self.flags >> 8) as u64 * MAP_CACHE_UNIT,
+        }
+    }
+
+    /// A record of blocks with so much memory for that, in whole KiB.
+    #[must_use]
+    pub fn with_map_cache(self, bytes: u64) -> Self {
+        Self { flags: self.flags & 0xff | ((bytes / MAP_CACHE_UNIT) as u32) << 8, ..self }
+    }
+
     /// What was asked of its engine and belongs to the image.
     pub fn settings(&self) -> Settings {
+        if self.kind == NamespaceKind::Block {
+            return Settings::NONE;
+        }
         Settings::of_image(self.engine.settings(), self.flags & Self::SETTINGS_MASK)
     }
 
@@ -107,6 +130,9 @@ impl NamespaceRecord {
     /// The same record with what of these settings belongs to the image.
     #[must_use]
     pub fn with_settings(self, settings: &Settings) -> Self {
+        if self.kind == NamespaceKind::Block {
+            return self;
+        }
         let kept = settings.stored(self.engine.settings());
         Self { flags: self.flags & !Self::SETTINGS_MASK | kept, ..self }
     }
@@ -184,6 +210,10 @@ impl ImageConfig {
         let entries = g.oob_bytes.saturating_sub(HEADER_BYTES as u32) / SECTOR_ENTRY_BYTES;
         if !g.page_bytes.is_multiple_of(record.block_bytes) || g.page_bytes / record.block_bytes > entries {
             return Err(format!("blocks of {} bytes do not fit its pages", record.block_bytes));
+        }
+        let least = PageMapConfig::map_cache_bytes_min(g, record.block_bytes);
+        if record.map_cache_bytes() > 0 && (record.map_cache_bytes() < least || record.block_bytes < 8) {
+            return Err(format!("a cached mapping table of {} bytes is too small", record.map_cache_bytes()));
         }
         let bytes = u64::from(record.quota_segments) * g.segment_bytes();
         if record.blocks > bytes / u64::from(record.block_bytes) {

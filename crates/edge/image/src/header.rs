@@ -35,13 +35,15 @@ pub(super) use copies::{Copies, choose, read_copies, write_copies, write_copy};
 const MAGIC: [u8; 8] = *b"SAKERIMG";
 const VERSION: u32 = 1;
 /// Incompatible features this program knows.
-const INCOMPATIBLE_KNOWN: u64 = ERASING | CHECKED_WORDS | LATER_SETTINGS;
+const INCOMPATIBLE_KNOWN: u64 = ERASING | CHECKED_WORDS | LATER_SETTINGS | MAPS_ON_FLASH;
 /// Incompatible feature: the erasure of namespaces has begun and has not ended. Who does not know it would show what is left.
 const ERASING: u64 = 1;
 /// Incompatible feature: words of a hash FTL's grains have a check. Who does not know it would take them for no records.
 const CHECKED_WORDS: u64 = 2;
 /// Incompatible feature: records of namespaces have settings besides packing. Who does not know it would open another store.
 const LATER_SETTINGS: u64 = 4;
+/// Incompatible feature: a namespace of blocks has its map on flash. Who does not know it would look for the map in a checkpoint.
+const MAPS_ON_FLASH: u64 = 8;
 /// CRC-32C.
 const CHECKSUM_CRC32C: u16 = 1;
 const FLAG_CAPACITOR: u32 = 1;

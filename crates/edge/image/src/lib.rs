@@ -50,7 +50,10 @@ mod trouble;
 pub use boot::BootId;
 pub use cells::FileCells;
 pub use check::{Progress, check};
-pub use config::{ImageConfig, NAMESPACES_MAX, NamespaceKind, NamespaceRecord, PROFILE_BYTES_MAX};
+pub use config::{
+    ImageConfig, MAP_CACHE_MAX, MAP_CACHE_UNIT, NAMESPACES_MAX, NamespaceKind, NamespaceRecord,
+    PROFILE_BYTES_MAX,
+};
 pub use create::create;
 pub use error::ImageError;
 pub use lock::{Access, Held, hold};

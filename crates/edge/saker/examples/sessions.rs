@@ -82,7 +82,7 @@ fn host_kv<const K: usize>(load: Load) -> Outcome<f64> {
     let thread = DeviceThread::start(device);
     let mut connection = Connection::connect(port(&host), &mut Spin, ConnectOptions::default())?;
     let queue = connection.create_kv_queue(&mut Spin, 1, KvQueueOptions { entries: 257, slots: 256 })?;
-    let NamespaceKind::Block { block_bytes, blocks } = build.config.namespaces[0].kind else {
+    let NamespaceKind::Block { block_bytes, blocks, .. } = build.config.namespaces[0].kind else {
         return Err("namespace 1 has blocks".into());
     };
     let blocks = KvBlockQueue::new(queue, block_bytes, blocks).with_vwc(connection.controller().vwc);

@@ -2,7 +2,7 @@
 //! How flash is divided among namespaces.
 
 use crate::error::{Error, PlanError};
-use crate::image::NAMESPACES_MAX;
+use crate::image::{MAP_CACHE_MAX, MAP_CACHE_UNIT, NAMESPACES_MAX};
 use saker_assembly::BuildError;
 use saker_assembly::{SEGMENTS_MIN, profiles_where, shape_for};
 use saker_device::NamespaceConfig;
@@ -39,13 +39,36 @@ pub enum NamespacePlan {
         /// Bytes of a block. Flash pages must hold whole blocks.
         block_bytes: u32,
     },
+    /// The same, with their map on flash (DFTL) and not in memory.
+    BlockOnFlash {
+        /// Bytes of its blocks, as of others.
+        bytes: Option<u64>,
+        /// Bytes of a block.
+        block_bytes: u32,
+        /// Memory of the cached mapping table, rounded down to whole KiB: 1 KiB at least, and an entry for each of four flash pages'
+        /// blocks.
+        map_cache_bytes: u64,
+    },
 }
 
 impl NamespacePlan {
     /// The size asked for.
     pub(crate) const fn bytes(&self) -> Option<u64> {
         match *self {
-            Self::Kv { flash_bytes: bytes } | Self::Block { bytes, .. } => bytes,
+            Self::Kv { flash_bytes: bytes }
+            | Self::Block { bytes, .. }
+            | Self::BlockOnFlash { bytes, .. } => bytes,
+        }
+    }
+
+    /// Of blocks: the size asked for, bytes of a block, memory of the cached mapping table.
+    const fn blocks(&self) -> Option<(Option<u64>, u32, u64)> {
+        match *self {
+            Self::Kv { .. } => None,
+            Self::Block { bytes, block_bytes } => Some((bytes, block_bytes, 0)),
+            Self::BlockOnFlash { bytes, block_bytes, map_cache_bytes } => {
+                Some((bytes, block_bytes, map_cache_bytes / MAP_CACHE_UNIT * MAP_CACHE_UNIT))
+            }
         }
     }
 }
@@ -130,22 +153,23 @@ impl Division<'_> {
     /// Superblocks of a namespace; `None`: what the others leave.
     fn quota(&self, plan: &NamespacePlan) -> Result<Option<u32>, PlanError> {
         let clamp = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        match *plan {
-            NamespacePlan::Kv { flash_bytes } => {
-                Ok(flash_bytes.map(|bytes| clamp(bytes / self.geometry.segment_bytes())))
-            }
-            NamespacePlan::Block { bytes, block_bytes } => {
-                self.check_block(block_bytes)?;
-                Ok(bytes.map(|bytes| clamp(self.segments_for(bytes / u64::from(block_bytes), block_bytes))))
-            }
+        let Some((bytes, block_bytes, map_cache)) = plan.blocks() else {
+            return Ok(plan.bytes().map(|bytes| clamp(bytes / self.geometry.segment_bytes())));
+        };
+        self.check_block(block_bytes)?;
+        if matches!(plan, NamespacePlan::BlockOnFlash { .. }) {
+            self.check_map_cache(block_bytes, map_cache)?;
         }
+        let blocks = bytes.map(|bytes| bytes / u64::from(block_bytes));
+        Ok(blocks.map(|blocks| clamp(self.segments_for(blocks, block_bytes, map_cache))))
     }
 
     /// The fewest superblocks that carry so many blocks.
-    fn segments_for(&self, blocks: u64, block_bytes: u32) -> u64 {
+    fn segments_for(&self, blocks: u64, block_bytes: u32, map_cache: u64) -> u64 {
         let carried = |n: u64| {
             let quota = u32::try_from(n).unwrap_or(u32::MAX);
-            PageMapConfig::new(1, &self.geometry, quota, true, block_bytes).blocks
+            let config = PageMapConfig::new(1, &self.geometry, quota, true, block_bytes);
+            config.with_map_cache(&self.geometry, quota, map_cache).blocks
         };
         let bytes = u128::from(blocks) * u128::from(block_bytes);
         // Twice the blocks is more than maps and spare room take.
@@ -157,6 +181,16 @@ impl Division<'_> {
             if carried(middle) >= blocks { high = middle } else { low = middle + 1 }
         }
         low
+    }
+
+    /// A cached mapping table has room for what one step needs, and the header of an image for its size.
+    fn check_map_cache(&self, block_bytes: u32, bytes: u64) -> Result<(), PlanError> {
+        let least = PageMapConfig::map_cache_bytes_min(&self.geometry, block_bytes).max(MAP_CACHE_UNIT);
+        let least = least.next_multiple_of(MAP_CACHE_UNIT);
+        if (least..=MAP_CACHE_MAX).contains(&bytes) {
+            return Ok(());
+        }
+        Err(PlanError::MapCache { least, most: MAP_CACHE_MAX })
     }
 
     /// Pages hold whole blocks, and their out-of-band area 16 bytes for each.
@@ -175,25 +209,18 @@ impl Division<'_> {
     }
 
     fn namespace(&self, nsid: u32, plan: &NamespacePlan, quota: u32) -> NamespaceConfig {
-        match *plan {
-            NamespacePlan::Kv { .. } => {
-                // Each namespace has a key order of its own; the first has the image's.
-                let seed = if nsid == 1 { self.seed } else { self.own_seed(nsid) };
-                NamespaceConfig::kv(nsid, &self.geometry, quota, seed)
-            }
-            NamespacePlan::Block { bytes, block_bytes } => {
-                let capacitor = self.profile.power.capacitor.get();
-                let largest = NamespaceConfig::block(nsid, &self.geometry, quota, capacitor, block_bytes);
-                match bytes {
-                    None => largest,
-                    Some(bytes) => {
-                        let blocks = bytes / u64::from(block_bytes);
-                        let kind = saker_device::NamespaceKind::Block { block_bytes, blocks };
-                        NamespaceConfig { kind, ..largest }
-                    }
-                }
-            }
-        }
+        let Some((bytes, block_bytes, map_cache_bytes)) = plan.blocks() else {
+            // Each namespace has a key order of its own; the first has the image's.
+            let seed = if nsid == 1 { self.seed } else { self.own_seed(nsid) };
+            return NamespaceConfig::kv(nsid, &self.geometry, quota, seed);
+        };
+        let capacitor = self.profile.power.capacitor.get();
+        let largest = NamespaceConfig::block(nsid, &self.geometry, quota, capacitor, block_bytes);
+        let largest = largest.with_map_cache(&self.geometry, capacitor, map_cache_bytes);
+        let Some(bytes) = bytes else { return largest };
+        let blocks = bytes / u64::from(block_bytes);
+        let kind = saker_device::NamespaceKind::Block { block_bytes, blocks, map_cache_bytes };
+        NamespaceConfig { kind, ..largest }
     }
 
     fn own_seed(&self, nsid: u32) -> u64 {

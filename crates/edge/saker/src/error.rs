@@ -179,6 +179,14 @@ pub enum PlanError {
         /// Sizes that fit.
         suited: String,
     },
+    /// A cached mapping table that is too small for one step of a map on flash, or too large to be told in an image.
+    #[error("the cached mapping table of a map on flash has {least} to {most} bytes; give one in between")]
+    MapCache {
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
     /// The namespaces need more flash than there is.
     #[error(
         "the namespaces need {needed} bytes of flash and there are {there}; give a larger --size or smaller namespaces"

@@ -130,7 +130,8 @@ fn larger(old: &ImageConfig, bytes: u64, asked: Option<u32>) -> Result<(ImageCon
 /// Blocks that fit the segments of a namespace.
 fn blocks(old: &ImageConfig, record: &NamespaceRecord, geometry: &saker_segment_store::Geometry) -> u64 {
     let quota = record.quota_segments;
-    match NamespaceConfig::block(record.nsid, geometry, quota, old.capacitor, record.block_bytes).kind {
+    let largest = NamespaceConfig::block(record.nsid, geometry, quota, old.capacitor, record.block_bytes);
+    match largest.with_map_cache(geometry, old.capacitor, record.map_cache_bytes()).kind {
         saker_device::NamespaceKind::Block { blocks, .. } => blocks,
         saker_device::NamespaceKind::Kv { .. } => 0,
     }

@@ -181,7 +181,10 @@ fn without_a_size_the_image_is_as_large_as_its_namespaces_need() {
     let quotas: u64 = made.namespaces.iter().map(|n| u64::from(n.quota_segments)).sum();
     assert_eq!(made.flash_bytes, quotas * made.segment_bytes, "nothing is left over");
     assert_eq!(made.namespaces[0].quota_segments as u64 * made.segment_bytes, 8 << 20);
-    assert_eq!(made.namespaces[1].kind, NamespaceKind::Block { block_bytes: 1024, blocks: 4882 });
+    assert_eq!(
+        made.namespaces[1].kind,
+        NamespaceKind::Block { block_bytes: 1024, blocks: 4882, map_cache_bytes: 0 }
+    );
     assert!(made.flash_bytes < 20 << 20, "{}", made.flash_bytes);
     assert!(matches!(plan(None, &[KV]).create(&dir.path().join("x")), Err(Error::Plan(PlanError::NoSize))));
 }

@@ -27,6 +27,8 @@ pub enum NamespaceKind {
         block_bytes: u32,
         /// Number of blocks.
         blocks: u64,
+        /// Memory of the cached mapping table, if the map lies on flash; 0: the whole map is in memory.
+        map_cache_bytes: u64,
     },
 }
 
@@ -160,7 +162,19 @@ impl NamespaceConfig {
         block_bytes: u32,
     ) -> Self {
         let defaults = PageMapConfig::new(nsid as u16, geometry, quota_segments, capacitor, block_bytes);
-        let kind = NamespaceKind::Block { block_bytes, blocks: defaults.blocks };
+        let kind = NamespaceKind::Block { block_bytes, blocks: defaults.blocks, map_cache_bytes: 0 };
         Self { nsid, quota_segments, kind, settings: Settings::NONE }
+    }
+
+    /// The same with its map on flash, if it has blocks, and so much memory for the cached mapping table. 0: with the map in memory.
+    #[must_use]
+    pub fn with_map_cache(mut self, geometry: &Geometry, capacitor: bool, bytes: u64) -> Self {
+        if let NamespaceKind::Block { block_bytes, blocks, map_cache_bytes } = &mut self.kind {
+            let (owner, quota) = (self.nsid as u16, self.quota_segments);
+            let config = PageMapConfig::new(owner, geometry, quota, capacitor, *block_bytes);
+            *blocks = config.with_map_cache(geometry, quota, bytes).blocks;
+            *map_cache_bytes = bytes;
+        }
+        self
     }
 }

@@ -84,7 +84,7 @@ impl Request {
                 }
                 Ok(Self::Kv(command, Pieces::of(sqe, bytes, space)?))
             }
-            NamespaceKind::Block { block_bytes, blocks } => {
+            NamespaceKind::Block { block_bytes, blocks, .. } => {
                 let command = NvmCommand::decode_with(sqe, rule)?;
                 if let Some(inner) = Inner::decode(&command, sqe, (*block_bytes, *blocks), space)? {
                     return Ok(Self::Inner(Box::new(inner)));

@@ -121,7 +121,7 @@ impl Namespace {
                 let config = self.engine_config(common, owners, &view);
                 Store::KvRecovery(AnyRecovery::new(engine, &config, &view))
             }
-            NamespaceKind::Block { block_bytes, blocks } => {
+            NamespaceKind::Block { block_bytes, blocks, map_cache_bytes } => {
                 let defaults = PageMapConfig::new(
                     owner,
                     &view.geometry(),
@@ -130,7 +130,7 @@ impl Namespace {
                     block_bytes,
                 );
                 let checkpoint_bytes = device.checkpoint_bytes.unwrap_or(defaults.checkpoint_bytes);
-                let config = PageMapConfig { blocks, checkpoint_bytes, ..defaults };
+                let config = PageMapConfig { blocks, checkpoint_bytes, map_cache_bytes, ..defaults };
                 Store::BlockRecovery(Box::new(BlockRecovery::new(config, &view)))
             }
         }

@@ -119,7 +119,7 @@ pub struct NamespaceSnapshot {
     pub gc_blocks_copied: u64,
     /// Which engine keeps the pairs; empty for blocks.
     pub engine: &'static str,
-    /// Counters of the engine's own mechanisms, by name.
+    /// Counters of the engine's own mechanisms, by name; those of a map of blocks that lies on flash.
     pub counters: Vec<(&'static str, u64)>,
     /// When its engine stopped or delayed writes, if the device keeps time.
     pub stalls: Stalls,

@@ -45,7 +45,7 @@ impl HostSide {
         let mut connection = Connection::connect(port, &mut device, ConnectOptions::default())?;
         let options = KvQueueOptions { entries: u32::from(BLOCK_DEPTH) + 1, slots: BLOCK_DEPTH };
         let queue = connection.create_kv_queue(&mut device, 1, options)?;
-        let Some(NamespaceKind::Block { block_bytes, blocks }) =
+        let Some(NamespaceKind::Block { block_bytes, blocks, .. }) =
             build.config.namespaces.first().map(|n| n.kind)
         else {
             return Err(HistoryError::Host(ProtocolError::Queues.into()));

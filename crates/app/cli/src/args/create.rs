@@ -17,6 +17,8 @@ Without --namespace there is one namespace of key-value pairs over all of the fl
 from 1 in their order:
   kv:SIZE                 pairs; SIZE is its share of the flash, of which spare room and checkpoints take some
   block:SIZE,BLOCK_BYTES  logical blocks; SIZE is what its blocks hold, exactly; BLOCK_BYTES is 4096 if left out
+  block:SIZE,BLOCK_BYTES,MAP_CACHE
+                          the same with their map on flash (DFTL) and a cached mapping table of MAP_CACHE in memory
 One of them may have no size (kv, block or block:,512): it gets what the others leave. Without --size the image is as \
 large as its namespaces need.
 
@@ -24,6 +26,7 @@ Examples:
   saker create disk.img --size 1GiB
   saker create disk.img --size 100GB --profile saker-mid --engine hash_store
   saker create disk.img --size 1GiB --namespace kv:512MiB --namespace block:256MiB,4096
+  saker create disk.img --size 1GiB --namespace block:,4096,64KiB
   saker create disk.img --size 1GiB --engine lsm --packing backfill
   saker create disk.img --size 2GiB --hybrid; saker put --device 'file:disk.img?hybrid' key value
   saker put --device 'file:disk.img?nsid=1' key value

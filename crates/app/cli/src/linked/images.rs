@@ -81,7 +81,12 @@ fn kept(engine: EngineKind) -> String {
 fn plan(args: &CreateArgs, engine: EngineKind, settings: Settings) -> Result<ImagePlan, DeviceError> {
     let choice = |choice: &NamespaceChoice| match *choice {
         NamespaceChoice::Kv { flash_bytes } => NamespacePlan::Kv { flash_bytes },
-        NamespaceChoice::Block { bytes, block_bytes } => NamespacePlan::Block { bytes, block_bytes },
+        NamespaceChoice::Block { bytes, block_bytes, map_cache: None } => {
+            NamespacePlan::Block { bytes, block_bytes }
+        }
+        NamespaceChoice::Block { bytes, block_bytes, map_cache: Some(map_cache_bytes) } => {
+            NamespacePlan::BlockOnFlash { bytes, block_bytes, map_cache_bytes }
+        }
     };
     let mut namespaces: Vec<_> = args.namespaces.iter().map(choice).collect();
     if namespaces.is_empty() {
@@ -120,7 +125,9 @@ fn replace(plan: &ImagePlan, image: &Path) -> Result<CreatedImage, DeviceError> 
 fn created(n: &saker::NamespaceConfig, made: &CreatedImage, there: &[NamespaceSnapshot]) -> CreatedNamespace {
     let (kind, blocks) = match n.kind {
         NamespaceKind::Kv { .. } => ("kv", None),
-        NamespaceKind::Block { block_bytes, blocks } => ("block", Some(Blocks { block_bytes, blocks })),
+        NamespaceKind::Block { block_bytes, blocks, map_cache_bytes } => {
+            ("block", Some(Blocks { block_bytes, blocks, map_cache_bytes }))
+        }
     };
     let flash_bytes = u64::from(n.quota_segments) * made.segment_bytes;
     let is_it = |s: &&NamespaceSnapshot| s.nsid == n.nsid && s.kind == "kv";

@@ -392,15 +392,20 @@ fn fits(fits: &[saker::Fits]) -> Value {
 }
 
 fn namespace(n: &saker::NamespaceSnapshot) -> Value {
+    let counters: serde_json::Map<_, _> =
+        n.counters.iter().map(|(name, n)| ((*name).into(), (*n).into())).collect();
     if n.kind == "block" {
         return json!({
             "nsid": n.nsid, "kind": n.kind, "blocks": n.capacity_bytes / u64::from(n.block_bytes.max(1)), "block_bytes": n.block_bytes,
             "live_bytes": n.live_bytes, "capacity_bytes": n.capacity_bytes,
             "blocks_written": n.blocks_written, "gc_flash_blocks_copied": n.gc_blocks_copied,
+            "modelled_dram_bytes": {
+                "map": n.memory.index_bytes, "directory": n.memory.directory_bytes,
+                "live_sectors": n.memory.segment_bytes, "total": n.memory.total(),
+            },
+            "map_counters": counters,
         });
     }
-    let counters: serde_json::Map<_, _> =
-        n.counters.iter().map(|(name, n)| ((*name).into(), (*n).into())).collect();
     let pages_by_stream: serde_json::Map<_, _> =
         n.log.pages_by_stream().map(|(stream, n)| (stream.into(), n.into())).collect();
     json!({

@@ -112,3 +112,21 @@ fn a_file_that_does_not_fit_changes_nothing() {
     let all = desk.disk(&["block", "read", "0", "4096"]).out;
     assert!(all.len() == 2 << 20 && all.iter().all(|byte| *byte == 0), "nothing was written");
 }
+
+#[test]
+fn blocks_whose_map_is_on_flash_are_made_used_and_described() {
+    let desk = Desk::new();
+    let namespaces = ["--namespace", "block:,512,2KiB", "--json"];
+    let made = desk.saker(&[&["create", "disk.img"], &TINY[..], &namespaces].concat()).good();
+    assert!(made.replace(' ', "").contains("\"map_cache_bytes\":2048"), "{made}");
+    let blocks = vec![7; 200 * 512];
+    let written = desk.piped(&["block", "write", "0", "-", "--device", "file:disk.img"], &blocks);
+    assert_eq!(written.code, Some(0), "{}", written.err);
+    assert!(desk.disk(&["block", "read", "0", "200"]).out == blocks);
+    let told = desk.disk(&["info", "--json"]).good();
+    for name in ["modelled_dram_bytes", "live_sectors", "translation_reads", "misses"] {
+        assert!(told.contains(name), "{name}: {told}");
+    }
+    let refused = desk.saker(&[&["create", "x.img"], &TINY[..], &["--namespace", "block:,512,1B"]].concat());
+    assert!(refused.refused(1).contains("the cached mapping table of a map on flash has"));
+}

@@ -11,7 +11,7 @@
     )
 )]
 
-use super::{ERASING, Fault, LATER_SETTINGS, Wire};
+use super::{ERASING, Fault, LATER_SETTINGS, MAPS_ON_FLASH, Wire};
 use crate::ImageConfig;
 use crate::config::{NAMESPACES_MAX, NamespaceKind, NamespaceRecord, check_namespaces};
 use saker_engine::EngineKind;
@@ -45,8 +45,10 @@ pub(super) fn put_namespaces(wire: &mut Wire, records: &[NamespaceRecord]) {
     );
     wire.namespaces = (records.len() as u32).into();
     let has_later = records.iter().any(NamespaceRecord::has_later_settings);
-    let others = wire.incompatible.get() & !LATER_SETTINGS;
-    wire.incompatible = (others | if has_later { LATER_SETTINGS } else { 0 }).into();
+    let has_maps = records.iter().any(|record| record.map_cache_bytes() > 0);
+    let others = wire.incompatible.get() & !(LATER_SETTINGS | MAPS_ON_FLASH);
+    let later = if has_later { LATER_SETTINGS } else { 0 };
+    wire.incompatible = (others | later | if has_maps { MAPS_ON_FLASH } else { 0 }).into();
     wire.records.as_mut_bytes().fill(0);
     for (out, record) in wire.records.iter_mut().zip(records) {
         out.nsid = record.nsid.into();
@@ -70,6 +72,10 @@ pub(super) fn decode_namespaces(wire: &Wire) -> Result<Vec<NamespaceRecord>, Fau
         wire.records.get(..count).ok_or_else(|| Fault::Bad(format!("it counts {count} namespaces")))?;
     let records: Vec<_> = records.iter().map(decode_namespace).collect::<Result<_, _>>()?;
     check_namespaces(&records).map_err(Fault::Bad)?;
+    let has_maps = records.iter().any(|record| record.map_cache_bytes() > 0);
+    if has_maps != (wire.incompatible.get() & MAPS_ON_FLASH != 0) {
+        return Err(Fault::Bad("what it says of maps on flash contradicts itself".into()));
+    }
     Ok(records)
 }
 

@@ -100,7 +100,9 @@ fn later_versions_are_refused_and_compatible_features_kept() {
     assert!(
         matches!(sealed(|w| w.version = 2.into()), Err(Fault::Unsupported(w)) if w.contains("version 2"))
     );
-    assert!(matches!(sealed(|w| w.incompatible = 8.into()), Err(Fault::Unsupported(w)) if w.contains("0x8")));
+    assert!(
+        matches!(sealed(|w| w.incompatible = 16.into()), Err(Fault::Unsupported(w)) if w.contains("0x10"))
+    );
     assert!(
         matches!(sealed(|w| w.records[0].engine = 99), Err(Fault::Unsupported(w)) if w.contains("engine"))
     );

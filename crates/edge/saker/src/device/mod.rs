@@ -319,11 +319,11 @@ fn made(url: &DeviceUrl, at: &dyn Fn(u16) -> Attachment) -> Result<(AnyDevice, A
 
 fn built(url: &DeviceUrl, at: &dyn Fn(u16) -> Attachment) -> Result<(AnyDevice, Attachment, String), Error> {
     match &url.place {
-        Backing::Memory { bytes, profile, seed, engine, blocks, .. } => {
+        Backing::Memory { bytes, profile, seed, engine, blocks, map_cache, .. } => {
             let profile = profile_named(profile)?;
             let build = match url.hybrid {
                 Some(_) => dual_in_memory(&profile, *bytes, *seed)?,
-                None => in_memory(&profile, *bytes, *seed, *blocks)?,
+                None => in_memory(&profile, *bytes, *seed, (*blocks, *map_cache))?,
             };
             let build = build.with_engine(*engine);
             let settings = match url.hybrid {
@@ -361,14 +361,23 @@ pub(crate) fn refuse_workers(namespaces: &[NamespaceConfig], url: &DeviceUrl) ->
 /// Bytes of a block, where pages have as many.
 const BLOCK_BYTES: u32 = 4096;
 
-/// A namespace of pairs, and one of so many bytes of blocks behind it, if any.
-fn in_memory(profile: &Profile, bytes: u64, seed: u64, blocks: u64) -> Result<Build, Error> {
+/// A namespace of pairs, and one of so many bytes of blocks behind it, if any, with so much memory for the table of a map on flash.
+fn in_memory(
+    profile: &Profile,
+    bytes: u64,
+    seed: u64,
+    (blocks, map_cache_bytes): (u64, u64),
+) -> Result<Build, Error> {
     if blocks == 0 {
         return Ok(Build::kv(profile, bytes, seed)?);
     }
     let block_bytes = BLOCK_BYTES.min(Build::kv(profile, bytes, seed)?.shape.geometry.page_bytes);
-    let plans =
-        [NamespacePlan::Kv { flash_bytes: None }, NamespacePlan::Block { bytes: Some(blocks), block_bytes }];
+    let bytes_of_blocks = Some(blocks);
+    let blocks = match map_cache_bytes {
+        0 => NamespacePlan::Block { bytes: bytes_of_blocks, block_bytes },
+        _ => NamespacePlan::BlockOnFlash { bytes: bytes_of_blocks, block_bytes, map_cache_bytes },
+    };
+    let plans = [NamespacePlan::Kv { flash_bytes: None }, blocks];
     let (shape, namespaces) = divide(profile, bytes, seed, &plans)?;
     Ok(Build::with(profile, shape, namespaces, seed))
 }

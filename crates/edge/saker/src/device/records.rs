@@ -38,7 +38,11 @@ pub fn device_config(image: &ImageConfig) -> DeviceConfig {
                 seed: r.seed,
                 error_on_delete: r.flags & NamespaceRecord::EDNEK != 0,
             },
-            RecordKind::Block => NamespaceKind::Block { block_bytes: r.block_bytes, blocks: r.blocks },
+            RecordKind::Block => NamespaceKind::Block {
+                block_bytes: r.block_bytes,
+                blocks: r.blocks,
+                map_cache_bytes: r.map_cache_bytes(),
+            },
         },
         settings: r.settings(),
     };
@@ -81,8 +85,9 @@ fn record(ns: &NamespaceConfig) -> NamespaceRecord {
             let flags = if error_on_delete { NamespaceRecord::EDNEK } else { 0 };
             NamespaceRecord { engine, value_bytes_max, seed, flags, ..blank }
         }
-        NamespaceKind::Block { block_bytes, blocks } => {
-            NamespaceRecord { kind: RecordKind::Block, block_bytes, blocks, ..blank }
+        NamespaceKind::Block { block_bytes, blocks, map_cache_bytes } => {
+            let record = NamespaceRecord { kind: RecordKind::Block, block_bytes, blocks, ..blank };
+            record.with_map_cache(map_cache_bytes)
         }
     }
 }

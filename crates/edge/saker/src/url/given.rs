@@ -17,6 +17,9 @@ pub(super) fn without_effect(
     if matches!(url.place, Backing::Memory { shards: 2.., blocks: 1.., .. }) {
         return Some(("blocks with shards", "leave one of them out: shards have pairs only"));
     }
+    if matches!(url.place, Backing::Memory { blocks: 0, map_cache: 1.., .. }) {
+        return Some(("map_cache without blocks", "give blocks=SIZE, too: it is their map's"));
+    }
     if url.hybrid.is_some() {
         let alone = [
             ("engine", "hybrid with engine", "leave engine out: both trees are lsm"),

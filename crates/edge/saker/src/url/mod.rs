@@ -86,6 +86,7 @@ impl DeviceUrl {
                 engine: EngineKind::default(),
                 shards: 1,
                 blocks: 0,
+                map_cache: 0,
             },
             Some(("file", path)) if !path.is_empty() => {
                 Backing::File(path.strip_prefix("//").unwrap_or(path).into())
@@ -227,7 +228,11 @@ impl DeviceUrl {
                 let bytes = parse_size(value).filter(|bytes| *bytes > 0);
                 *blocks = bytes.ok_or("write the size of its blocks, such as 512MiB")?;
             }
-            ("blocks", Backing::File(_)) => {
+            ("map_cache", Backing::Memory { map_cache, .. }) => {
+                let bytes = parse_size(value).filter(|bytes| *bytes > 0);
+                *map_cache = bytes.ok_or("write the memory of the cached mapping table, such as 64KiB")?;
+            }
+            ("blocks" | "map_cache", Backing::File(_)) => {
                 return Err("an image has its own; give `saker create` --namespace block:SIZE".into());
             }
             ("shards", Backing::File(_)) => return Err("an image has one shard; shards are for mem:".into()),

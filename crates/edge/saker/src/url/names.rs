@@ -21,7 +21,7 @@ const LOCAL: [&str; 12] = [
     "fault.spike_ns",
     "fault.cut",
 ];
-const MEMORY: [&str; 5] = ["size", "seed", "engine", "shards", "blocks"];
+const MEMORY: [&str; 6] = ["size", "seed", "engine", "shards", "blocks", "map_cache"];
 const FILE: [&str; 2] = ["readonly", "salvage"];
 const TCP: [&str; 6] = ["digest", "hostnqn", "secret_file", "ctrl_secret_file", "timeout", "reconnect"];
 const LINUX: [&str; 2] = ["io", "reconnect"];

@@ -51,6 +51,8 @@ pub enum Backing {
         shards: u16,
         /// Bytes of a namespace of logical blocks behind that of pairs; 0: there is none.
         blocks: u64,
+        /// Memory of its cached mapping table, if its map lies on flash; 0: the map is in memory.
+        map_cache: u64,
     },
     /// In an image file.
     File(PathBuf),

@@ -36,6 +36,7 @@ fn parts() {
             engine: EngineKind::HASH_STORE,
             shards: 1,
             blocks: 0,
+            map_cache: 0,
         }
     );
     assert_eq!(DeviceUrl::parse("mem:?prefault=1000").expect("sound").prefault, 1000);

@@ -5,10 +5,14 @@ use saker::{Block, ImagePlan, Kv, NamespacePlan};
 
 use crate::loopback::support::{serve, url, value};
 
-/// An image with pairs and blocks of 4 KiB.
-fn image(dir: &tempfile::TempDir) -> String {
+/// An image with pairs and blocks of 4 KiB, whose map is in memory, or on flash with so small a table.
+fn image(dir: &tempfile::TempDir, map_cache_bytes: Option<u64>) -> String {
     let path = dir.path().join("both.img");
-    let blocks = NamespacePlan::Block { bytes: Some(32 << 20), block_bytes: 4096 };
+    let bytes = Some(32 << 20);
+    let blocks = match map_cache_bytes {
+        None => NamespacePlan::Block { bytes, block_bytes: 4096 },
+        Some(map_cache_bytes) => NamespacePlan::BlockOnFlash { bytes, block_bytes: 4096, map_cache_bytes },
+    };
     let namespaces = vec![NamespacePlan::Kv { flash_bytes: None }, blocks];
     let plan = ImagePlan { namespaces, ..ImagePlan::kv(1 << 30, "default", 1) };
     plan.create(&path).expect("an image");
@@ -17,8 +21,17 @@ fn image(dir: &tempfile::TempDir) -> String {
 
 #[test]
 fn blocks_and_pairs_of_one_target() {
+    write_and_read(None);
+}
+
+#[test]
+fn blocks_whose_map_is_on_flash_and_pairs_of_one_target() {
+    write_and_read(Some(4 << 10));
+}
+
+fn write_and_read(map_cache_bytes: Option<u64>) {
     let dir = tempfile::tempdir().expect("a directory");
-    let device = image(&dir);
+    let device = image(&dir, map_cache_bytes);
     let server = serve(&device);
     for digest in ["none", "both"] {
         let options = format!("nsid=2&digest={digest}");

@@ -104,7 +104,11 @@ fn of_namespace(ns: &NamespaceSnapshot, all: &mut Vec<Counter>) {
         add("block_bytes", Gauge, ns.block_bytes.into());
         add("blocks_written", Rising, ns.blocks_written);
         add("gc_blocks_copied", Rising, ns.gc_blocks_copied);
-        return;
+        if !ns.counters.is_empty() {
+            add("memory_directory_bytes", Gauge, ns.memory.directory_bytes);
+            add("memory_segment_bytes", Gauge, ns.memory.segment_bytes);
+        }
+        return of_mechanisms(ns, all);
     }
     add("pairs", Gauge, ns.store.pairs);
     add("pair_bytes", Gauge, ns.store.pair_bytes);
@@ -121,6 +125,11 @@ fn of_namespace(ns: &NamespaceSnapshot, all: &mut Vec<Counter>) {
     add("write_delays", Rising, delayed.periods);
     add("write_delay_nanoseconds", Rising, delayed.time.as_nanos());
     add("write_delay_writes", Rising, delayed.writes);
+    of_mechanisms(ns, all);
+}
+
+/// What the engine, or the map of blocks, counts of its own mechanisms.
+fn of_mechanisms(ns: &NamespaceSnapshot, all: &mut Vec<Counter>) {
     all.extend(ns.counters.iter().map(|(name, value)| Counter {
         name: Cow::Borrowed(name),
         kind: Engine,

@@ -7,7 +7,7 @@ use crate::methods;
 use crate::namespace::{Namespace, Store};
 use crate::stats::{Fits, NamespaceSnapshot};
 use saker_engine::write_gate::WriteControl;
-use saker_engine::{Engine, EngineKind, Inspect, Setting, Settings};
+use saker_engine::{Engine, EngineKind, Inspect, Memory, Setting, Settings};
 use saker_flash::Flash;
 use saker_nvme::vendor_specific::Methods;
 use saker_sim::{Class, Instant, Seed};
@@ -61,7 +61,7 @@ pub(super) fn facts(ns: &Namespace, identity: u64, flash: &mut Flash) -> Namespa
                 writes: Box::new(write_control(ns, now)),
             }
         }
-        (NamespaceKind::Block { block_bytes, blocks }, store) => {
+        (NamespaceKind::Block { block_bytes, blocks, .. }, store) => {
             let used_blocks = if let Store::Block(s) = store { s.blocks_in_use() } else { 0 };
             FactsKind::Block { block_bytes: *block_bytes, blocks: *blocks, used_blocks }
         }
@@ -101,7 +101,9 @@ pub(super) fn namespace_snapshot(ns: &Namespace, flash: &mut Flash) -> Namespace
             let stats = s.stats();
             snapshot.log = s.log_stats();
             (snapshot.store.checkpoints, snapshot.store.gc_segments) = (stats.checkpoints, stats.gc_segments);
-            snapshot.memory.index_bytes = s.memory_bytes();
+            let [index_bytes, directory_bytes, segment_bytes] = s.memory();
+            snapshot.memory = Memory { index_bytes, directory_bytes, segment_bytes };
+            snapshot.counters = s.counters();
             (snapshot.blocks_written, snapshot.gc_blocks_copied) =
                 (stats.blocks_written, stats.gc_blocks_copied);
             snapshot.block_bytes = s.config().block_bytes;

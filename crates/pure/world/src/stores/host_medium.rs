@@ -46,7 +46,7 @@ pub(crate) fn medium_of(
 ) -> Result<BlockSegments, HostError> {
     let options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
     let queue = connection.create_kv_queue(driver, 1, options)?;
-    let NamespaceKind::Block { block_bytes, blocks } = build.config.namespaces[0].kind else {
+    let NamespaceKind::Block { block_bytes, blocks, .. } = build.config.namespaces[0].kind else {
         return Err(ProtocolError::Queues.into());
     };
     let extent_bytes = extent_bytes(blocks * u64::from(block_bytes));
