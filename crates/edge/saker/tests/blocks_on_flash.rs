@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Blocks whose map lies on flash: in memory, in images, and how they are asked for.
 
-use saker::{Block, ImagePlan, NamespaceKind, NamespacePlan, PlanError, image};
+use saker::{Block, ImagePlan, NamespaceKind, NamespacePlan, PlanError, grow_image, image, repair_image};
+use saker_flash::page_map::PageMapConfig;
 use saker_sim::Seed;
 use saker_testing::tier;
 
@@ -101,6 +102,55 @@ fn an_image_keeps_them_and_their_table() {
         assert!(verified.report.is_sound(), "nothing is wrong");
         let counters = &verified.namespaces[0].counters;
         assert!(counters.iter().any(|(name, _)| *name == "translation_reads"), "{counters:?}");
+    }
+}
+
+/// What a process leaves that ends without closing, with most of the map in memory only.
+#[test]
+fn an_image_that_was_not_closed_grows_is_repaired_and_formatted() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (path, new) = (dir.path().join("disk.img"), dir.path().join("new.img"));
+    plan(2 << 10).create(&path).expect("creates");
+    let url = |path: &std::path::Path| format!("file:{}", path.display());
+    let mut model = vec![0; BLOCKS as usize];
+    let mut disk = Block::open(&url(&path)).expect("opens");
+    work(&mut disk, &mut model, 1, 6000);
+    drop(disk);
+    grow_image(&path, 24 << 20, None, &mut |_| {}).expect("grows");
+    let config = image::open(&path, image::Access::Read).expect("opens").config;
+    let (g, quota) = (config.geometry, config.namespaces[0].quota_segments);
+    let in_memory = PageMapConfig::new(1, &g, quota, config.capacitor, BLOCK as u32);
+    let mut disk = Block::open(&url(&path)).expect("opens");
+    assert_eq!(disk.blocks(), in_memory.with_map_cache(&g, quota, 2 << 10).blocks, "beside the map");
+    assert!((2 * BLOCKS..1 << 16).contains(&disk.blocks()), "all that the larger flash carries");
+    model.resize(disk.blocks() as usize, 0);
+    all(&mut disk, &model);
+    // All of them are there, again and again.
+    for (round, lba) in (1..4).flat_map(|round| (0..1 << 16).map(move |n| (round, n * 7919 % (1 << 16)))) {
+        if let Some(stamp) = model.get_mut(lba) {
+            *stamp = round;
+            disk.write(lba as u64, &block(round)).expect("writes");
+        }
+    }
+    all(&mut disk, &model);
+    work(&mut disk, &mut model, 2, 6000);
+    drop(disk);
+    let losses = repair_image(&path, &new, &mut |_| {}).expect("repairs");
+    assert!(losses.namespaces.iter().all(|losses| losses.lost.is_empty() && losses.unknown.is_empty()));
+    for path in [&path, &new] {
+        let cache =
+            image::open(path, image::Access::Read).expect("opens").config.namespaces[0].map_cache_bytes();
+        assert_eq!(cache, 2 << 10);
+        let mut disk = Block::open(&url(path)).expect("opens");
+        all(&mut disk, &model);
+        disk.format().expect("formats");
+        let mut model = vec![0; model.len()];
+        all(&mut disk, &model);
+        work(&mut disk, &mut model, 3, 6000);
+        drop(disk);
+        let mut disk = Block::open(&url(path)).expect("opens");
+        all(&mut disk, &model);
+        disk.close().expect("closes");
     }
 }
 

@@ -101,6 +101,12 @@ impl DeviceConfig {
         }
     }
 
+    /// By how many owners pages can be open at a time, each of which may hold [`saker_log::reserve::OPEN_PAGES`]: a map on flash has a page
+    /// more, so such a namespace counts twice.
+    pub(crate) fn holders_of_open_pages(&self) -> u16 {
+        self.namespaces.iter().map(|n| 1 + u16::from(n.has_map_on_flash())).sum()
+    }
+
     /// One block namespace over all of the flash.
     pub fn block(geometry: &Geometry, capacitor: bool, seed: u64, block_bytes: u32) -> Self {
         let ns = NamespaceConfig::block(1, geometry, geometry.segments, capacitor, block_bytes);
@@ -166,6 +172,11 @@ impl NamespaceConfig {
         Self { nsid, quota_segments, kind, settings: Settings::NONE }
     }
 
+    /// Whether it has blocks whose map is on flash.
+    pub(crate) const fn has_map_on_flash(&self) -> bool {
+        matches!(self.kind, NamespaceKind::Block { map_cache_bytes: 1.., .. })
+    }
+
     /// The same with its map on flash, if it has blocks, and so much memory for the cached mapping table. 0: with the map in memory.
     #[must_use]
     pub fn with_map_cache(mut self, geometry: &Geometry, capacitor: bool, bytes: u64) -> Self {
@@ -176,5 +187,20 @@ impl NamespaceConfig {
             *map_cache_bytes = bytes;
         }
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the longest value leaves in a page buffer goes by it.
+    #[test]
+    fn a_map_on_flash_has_a_page_more_open() {
+        let g = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 16, segments: 64 };
+        let blocks = NamespaceConfig::block(2, &g, 32, true, 512);
+        let with = |blocks| DeviceConfig::with(vec![NamespaceConfig::kv(1, &g, 32, 7), blocks], true, 7);
+        assert_eq!(with(blocks.clone()).holders_of_open_pages(), 2);
+        assert_eq!(with(blocks.with_map_cache(&g, true, 2048)).holders_of_open_pages(), 3);
     }
 }

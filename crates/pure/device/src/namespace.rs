@@ -117,8 +117,7 @@ impl Namespace {
                     settings: config.settings.clone(),
                     ..EngineConfig::new(owner, device.capacitor)
                 };
-                let owners = device.namespaces.len() as u16;
-                let config = self.engine_config(common, owners, &view);
+                let config = self.engine_config(common, device.holders_of_open_pages(), &view);
                 Store::KvRecovery(AnyRecovery::new(engine, &config, &view))
             }
             NamespaceKind::Block { block_bytes, blocks, map_cache_bytes } => {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Block namespaces of damaged images.
 
-use crate::salvage::rig::{Image, Recipe, TINY, directory, url};
+use crate::salvage::rig::{Image, Recipe, TINY, blocks_on_flash, directory, url};
 use crate::support::is_soak;
-use saker::{Block, Lost, Piece, Salvaged, repair_image};
+use saker::{Block, Lost, NamespacePlan, Piece, Salvaged, repair_image};
 use saker_sim::Seed;
 use std::collections::BTreeMap;
 
@@ -88,8 +88,19 @@ fn repaired(image: &Image, found: &Blocks) -> Result<(), String> {
 
 #[test]
 fn a_changed_byte_costs_a_block() {
+    costs_a_block(NamespacePlan::Block { bytes: Some(1 << 20), block_bytes: 512 });
+}
+
+/// Translation pages are made of what pages of blocks say, so a changed byte in one of them costs none.
+#[test]
+fn a_changed_byte_costs_a_block_whose_map_is_on_flash() {
+    costs_a_block(blocks_on_flash(1 << 20));
+}
+
+fn costs_a_block(blocks: NamespacePlan) {
     for closed in [true, false] {
-        let mut image = Image::with_blocks(&Recipe { image_bytes: 32 << 20, writes: 100, ..TINY }, 1 << 20);
+        let recipe = Recipe { image_bytes: 32 << 20, writes: 100, ..TINY };
+        let mut image = Image::with_blocks_as(&recipe, blocks);
         let model = fill(&mut image, closed);
         assert_eq!(look(&image, &model, true), Ok((0, false)), "unharmed");
         let (mut rng, mut wrong, mut lossy, mut uncertain) = (Seed(1).rng(), Vec::new(), 0, 0);

@@ -70,6 +70,11 @@ fn blocks(bytes: u64) -> NamespacePlan {
     NamespacePlan::Block { bytes: Some(bytes), block_bytes: 512 }
 }
 
+/// The same, their map on flash, with the smallest table.
+pub fn blocks_on_flash(bytes: u64) -> NamespacePlan {
+    NamespacePlan::BlockOnFlash { bytes: Some(bytes), block_bytes: 512, map_cache_bytes: 2 << 10 }
+}
+
 impl Image {
     pub fn new(recipe: &Recipe) -> Self {
         let plan = ImagePlan::kv(recipe.image_bytes, recipe.profile, 3);
@@ -82,7 +87,12 @@ impl Image {
 
     /// The same with a namespace of blocks behind that of pairs.
     pub fn with_blocks(recipe: &Recipe, bytes: u64) -> Self {
-        Self::with(recipe, vec![NamespacePlan::Kv { flash_bytes: None }, blocks(bytes)])
+        Self::with_blocks_as(recipe, blocks(bytes))
+    }
+
+    /// The same by its plan.
+    pub fn with_blocks_as(recipe: &Recipe, blocks: NamespacePlan) -> Self {
+        Self::with(recipe, vec![NamespacePlan::Kv { flash_bytes: None }, blocks])
     }
 
     /// The same with a namespace of blocks and another one of pairs, which both are empty.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Block namespaces over the network.
 
-use saker::{Block, ImagePlan, Kv, NamespacePlan};
+use saker::{Block, EngineKind, ImagePlan, Kv, NamespacePlan};
 
 use crate::loopback::support::{serve, url, value};
 
@@ -64,4 +64,40 @@ fn write_and_read(map_cache_bytes: Option<u64>) {
     let mut seen = vec![0; 256 * 4096];
     disk.read(500, &mut seen).expect("read");
     assert!(seen == value(500, 256, 256 * 4096), "what the network wrote is on the image");
+}
+
+/// A value lands as a whole, beside the pages that all streams of both namespaces hold open: a map on flash has one more of them.
+#[test]
+fn the_longest_values_land_beside_blocks_whose_map_is_on_flash() {
+    for engine in EngineKind::ALL.iter().copied() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("both.img");
+        let blocks =
+            NamespacePlan::BlockOnFlash { bytes: Some(2 << 20), block_bytes: 512, map_cache_bytes: 2 << 10 };
+        let namespaces = vec![NamespacePlan::Kv { flash_bytes: None }, blocks];
+        let plan = ImagePlan { engine, namespaces, ..ImagePlan::kv(32 << 20, "tiny", 1) };
+        plan.create(&path).expect("an image");
+        let server = serve(&format!("file:{}", path.display()));
+        let mut disk = Block::open(&url(&server, "nsid=2")).expect("the blocks");
+        let mut kv = Kv::open(&url(&server, "")).expect("the pairs");
+        let longest = kv.client().value_bytes_max() as usize;
+        for n in 0..400_u32 {
+            for block in 0..30 {
+                let lba = (n * 30 + block) * 37 % 4096;
+                disk.write(lba.into(), &value(n, block, 512)).expect("written");
+            }
+            kv.put(&(n % 7).to_be_bytes(), &value(n, 1, longest)).expect("it finds room");
+            kv.put(&[9, n as u8], &value(n, 2, 100)).expect("it finds room");
+            if n % 3 == 0 {
+                kv.delete(&[9, n as u8]).expect("deleted");
+            }
+        }
+        for n in 393..400_u32 {
+            let found = kv.get(&(n % 7).to_be_bytes()).expect("read");
+            assert!(found == Some(value(n, 1, longest)), "{}: {n}", engine.name());
+        }
+        kv.close().expect("closed");
+        disk.close().expect("closed");
+        server.stop().expect("stopped");
+    }
 }
