@@ -95,7 +95,7 @@ pub struct Planted {
     /// Parameters of the plan that are others.
     #[serde(default)]
     pub parameters: toml::Table,
-    /// A fault in the code, which tests alone can plant: `host.transfer=METHOD`, `hybrid.FAULT`.
+    /// A fault in the code, which tests alone can plant: `host.transfer=METHOD`, `hybrid.FAULT`, `store.FAULT`.
     pub fault: Option<String>,
     /// Claims that pass without the change and fail with it.
     #[serde(default)]

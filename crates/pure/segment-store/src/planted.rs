@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Faults that tests plant in our own code, to see that their power-cut campaigns find them.
+//! Faults that tests plant in our own code, to see that their power-cut campaigns, or claims of experiments, find them.
 //!
 //! Without the feature `planted` nothing can be planted and nothing is asked.
 
@@ -14,6 +14,10 @@ pub enum Fault {
     TornPagesPass,
     /// Pages in which transactions end are programmed as any others: without a capacitor one survives without another that it has read from.
     CommitsOvertaken,
+    /// A cached mapping table of blocks keeps nothing of what reads have found on flash. No value is wrong: it costs reads.
+    TableKeepsNoReads,
+    /// Writing a translation page makes one entry clean, not all of that page. No value is wrong: it costs writes.
+    EntriesWrittenAlone,
 }
 
 #[cfg(feature = "planted")]

@@ -3,6 +3,7 @@
 
 use crate::gets::Gets;
 use crate::layers::{Layers, ValueLog};
+use crate::of_device::OfDevice;
 use hdrhistogram::Histogram;
 use saker_device::CommandTrace;
 use saker_engine::write_gate::Stalls;
@@ -87,6 +88,8 @@ pub struct RunResult {
     pub device_busy: Busy,
     /// Counters of the engine at the end, jobs before included.
     pub counters: Vec<(&'static str, u64)>,
+    /// What the device counted in the job.
+    pub device: OfDevice,
     /// Bytes that the device's cores copied (DiskKV).
     pub copied_bytes: u64,
     /// Bytes that the device's store wrote, by layer (DiskKV).
@@ -131,6 +134,7 @@ impl RunResult {
             busy: Busy::default(),
             device_busy: Busy::default(),
             counters: Vec::new(),
+            device: OfDevice::default(),
             copied_bytes: 0,
             layers: Layers::default(),
             value_log: ValueLog::default(),

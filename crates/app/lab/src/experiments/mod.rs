@@ -39,7 +39,7 @@ macro_rules! entry {
 }
 
 /// All of them, in the order in which they are listed.
-pub static ALL: [Entry; 55] = [
+pub static ALL: [Entry; 56] = [
     entry!("saker-motiv", saker_motiv::run),
     entry!("saker-write-batch", saker_write::run_batch),
     entry!("saker-write-io", saker_write::run_io),
@@ -94,6 +94,7 @@ pub static ALL: [Entry; 55] = [
     entry!("plus-fig3-right", plus::ycsb::small_values),
     entry!("plus-ablation", plus::ablation::run),
     entry!("plus-tail", plus::tail::run),
+    entry!("plus-dftl", plus::dftl::run),
     entry!("plus-cpu", plus::cpu::run),
 ];
 

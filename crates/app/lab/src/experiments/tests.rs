@@ -156,6 +156,12 @@ const OWED: &[&str] = &[
     "AC-plus-tail-3",
     "AC-plus-tail-4",
     "AC-plus-tail-5",
+    "AC-plus-dftl-1",
+    "AC-plus-dftl-2",
+    "AC-plus-dftl-3",
+    "AC-plus-dftl-4",
+    "AC-plus-dftl-5",
+    "AC-plus-dftl-6",
     "AC-plus-cpu-1",
 ];
 
@@ -221,6 +227,7 @@ fn charts_draw_what_experiments_measure() {
 fn plant(fault: Option<&str>) {
     use saker_host::transfer::{Method, planted};
     use saker_hybrid::planted::Fault;
+    use saker_segment_store::planted::Fault as Stored;
     let method = fault.and_then(|fault| fault.strip_prefix("host.transfer="));
     let method = method.map(|name| Method::ALL.into_iter().find(|method| method.name() == name).expect(name));
     planted::force(method);
@@ -233,7 +240,13 @@ fn plant(fault: Option<&str>) {
         "AlwaysPays" => Fault::AlwaysPays,
         _ => panic!("{name}"),
     }));
-    assert_eq!(fault.is_some(), method.is_some() || hybrid.is_some(), "{fault:?}");
+    let store = fault.and_then(|fault| fault.strip_prefix("store."));
+    saker_segment_store::planted::plant(store.map(|name| match name {
+        "TableKeepsNoReads" => Stored::TableKeepsNoReads,
+        "EntriesWrittenAlone" => Stored::EntriesWrittenAlone,
+        _ => panic!("{name}"),
+    }));
+    assert_eq!(fault.is_some(), method.is_some() || hybrid.is_some() || store.is_some(), "{fault:?}");
 }
 
 /// Each experiment names a change that turns one of its claims red, or moves a figure of one that fails.

@@ -23,6 +23,7 @@ pub use sessions::{SessionLane, SessionStore};
 use crate::driver::Driver;
 use crate::layers::Layers;
 use crate::measured::Measured;
+use crate::of_device::OfDevice;
 use crate::result::{Job, RunResult};
 use adoc::AdocOptions;
 use saker_assembly::Build;
@@ -169,6 +170,7 @@ pub(crate) struct Counters {
     pub layers: Layers,
     pub stalls: Stalls,
     pub busy: Busy,
+    pub of_device: OfDevice,
 }
 
 impl Counters {
@@ -182,6 +184,7 @@ impl Counters {
             pages_read: s.flash.pages_read,
             copied_bytes: s.device.copied_bytes,
             layers: Layers::of(&s),
+            of_device: OfDevice::of(&s),
             stalls: s
                 .namespaces
                 .into_iter()
@@ -200,6 +203,7 @@ impl Counters {
         result.nand_bytes = result.nand_pages * u64::from(page_bytes);
         result.stalls = self.stalls.since(&before.stalls);
         result.device_busy = self.busy.since(&before.busy);
+        result.device = self.of_device.since(&before.of_device);
     }
 
     /// The same for what stores in the device count.

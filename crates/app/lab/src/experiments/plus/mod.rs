@@ -8,6 +8,7 @@ pub mod charges;
 pub mod counts;
 pub mod cpu;
 mod device;
+pub mod dftl;
 mod ran;
 mod shared;
 mod size;

@@ -95,7 +95,7 @@ pub fn run(cx: &Context<'_>) -> Result<Outcome, LabError> {
     let ftls = [("original", EngineKind::HASH_ORIGINAL), ("plus", EngineKind::HASH_PLUS)];
     let mut rows = vec![tree];
     for (name, kind) in ftls {
-        let case = with_memory(cx, &plan, kind, rows[0].memory_bytes)?;
+        let case = with_memory(cx, &plan.run, kind, rows[0].memory_bytes)?;
         rows.push(Row::of(cx, &plan, name, case)?);
     }
     let checks = judge(cx, &rows);
@@ -113,15 +113,19 @@ fn tree_settings(cx: &Context<'_>, plan: &Parameters) -> Result<Settings, LabErr
     Ok(cx.settings_of(EngineKind::LSM)?.over(&own))
 }
 
-/// An FTL that has so much memory in all: its cache is what the other structures leave, as a filled device of its kind has them.
-fn with_memory(cx: &Context<'_>, plan: &Parameters, kind: EngineKind, bytes: f64) -> Result<Case, LabError> {
+/// An FTL that has so much memory in all: its cache is what the other structures leave, as a filled device of its kind has them, or the
+/// least that it takes.
+///
+/// # Errors
+/// [`LabError`].
+pub fn with_memory(cx: &Context<'_>, run: &Run, kind: EngineKind, bytes: f64) -> Result<Case, LabError> {
     let asked = cx.settings_of(kind)?;
     let with_cache = |cache: f64| {
         let cache = Settings::told(&[("cache_bytes", (cache as u64).max(CACHE_MIN))]);
-        plan.run.case(kind, asked.over(&cache), cx)
+        run.case(kind, asked.over(&cache), cx)
     };
     cx.note(format!("what {} has besides its cache", kind.name()));
-    let mut device = conditioned(&plan.run.profile(cx)?, with_cache(bytes / 2.0)?)?;
+    let mut device = conditioned(&run.profile(cx)?, with_cache(bytes / 2.0)?)?;
     let others = device.counted("memory_bytes") - device.counted("cache_bytes");
     with_cache(bytes - others)
 }

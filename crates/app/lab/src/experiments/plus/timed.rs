@@ -44,7 +44,8 @@ pub struct Case {
 }
 
 impl Case {
-    fn build(&self, profile: &Profile) -> Build {
+    /// The empty device.
+    pub fn build(&self, profile: &Profile) -> Build {
         let profile = &self.scaled(profile);
         let g = &profile.geometry;
         let (segments, segment_pages) = (self.size.superblocks, self.size.superblock_pages);

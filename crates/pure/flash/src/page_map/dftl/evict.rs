@@ -7,6 +7,7 @@ use crate::page_map::entry::EntryKind;
 use crate::page_map::reserve::FOR_EVICTIONS;
 use crate::page_map::{BlockError, PageMap};
 use saker_log::reserve::Reserve;
+use saker_segment_store::planted::{self, Fault};
 use saker_segment_store::{SegmentStore, Stall, Step, Stream};
 use saker_sim::{Meter, Unit};
 use std::ops::Range;
@@ -96,8 +97,14 @@ impl PageMap {
         gone.into_iter().for_each(|word| self.free(word));
         let d = self.dftl.as_mut().expect("the map is on flash");
         d.table.forget(trimmed);
-        d.stats.batched += d.table.dirty_in(blocks.clone()).count() as u64;
-        d.table.clean(blocks);
+        let mut written = blocks.clone();
+        if planted::is(Fault::EntriesWrittenAlone)
+            && let Some((first, _)) = d.table.dirty_in(blocks).next()
+        {
+            written = first..first + 1;
+        }
+        d.stats.batched += d.table.dirty_in(written.clone()).count() as u64;
+        d.table.clean(written);
         d.stats.translation_reads += u64::from(was_there);
         d.stats.translation_writes += u64::from(new.is_some());
         let old = d.directory.replace(page, new);

@@ -5,6 +5,7 @@ use super::Dftl;
 use crate::page_map::entry::EntryKind;
 use crate::page_map::{BlockError, PageMap};
 use saker_log::page_of;
+use saker_segment_store::planted::{self, Fault};
 use saker_segment_store::{Page, Reads, SegmentStore, Stall, Step};
 
 /// What a translation page says.
@@ -140,7 +141,7 @@ impl PageMap {
                 d.table.touch(lba);
             } else {
                 d.stats.misses += 1;
-                if let (Some(word), true) = (word, is_read) {
+                if let (Some(word), true) = (word, is_read && !planted::is(Fault::TableKeepsNoReads)) {
                     d.table.keep(lba, *word);
                 }
             }
