@@ -93,7 +93,8 @@ fn few(table: &Row, memory: &Row) -> [Part; 2] {
 fn against(all: &Row, ftl: &Row) -> [Part; 2] {
     let ratio =
         |phase: &str, of: fn(Ran<'_>) -> f64| of(all.ran(phase, "uniform")) / of(ftl.ran(phase, "uniform"));
-    let (read, programmed) = (ratio("gets", Ran::pages_read), ratio("puts", Ran::pages_programmed));
+    let read = ratio("gets", |ran| ran.pages_read());
+    let programmed = ratio("puts", |ran| ran.pages_programmed());
     let name = |what: &str| format!("{what}: {} over {}", all.store, ftl.store);
     [
         Part::new(name("pages read a get"), read, read < 1.0),
