@@ -46,3 +46,22 @@ impl OfDevice {
         self.counters.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_of_the_job_and_memory_of_its_end() {
+        let at = |hits, misses, pages, memory_bytes| OfDevice {
+            counters: vec![("hits", hits), ("misses", misses)],
+            flash_pages_read: pages,
+            memory_bytes,
+            live_bytes: 4096,
+        };
+        let job = at(9, 5, 40, 700).since(&at(4, 6, 30, 900));
+        assert_eq!((job.count("hits"), job.count("misses"), job.count("none")), (5, 0, 0));
+        assert_eq!((job.flash_pages_read, job.memory_bytes, job.live_bytes), (10, 700, 4096));
+        assert_eq!(at(9, 5, 40, 700).since(&OfDevice::default()), at(9, 5, 40, 700));
+    }
+}
