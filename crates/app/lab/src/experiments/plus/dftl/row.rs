@@ -114,7 +114,7 @@ impl Ran<'_> {
         for name in ["hits", "misses", "translation_reads", "translation_writes", "translation_copies"] {
             point.add(&format!("{name}_per_operation"), self.per_operation(name));
         }
-        if self.result.get_latency.len() > 0 {
+        if !self.result.get_latency.is_empty() {
             let times = QUANTILES.map(|(name, quantile)| (format!("get_us_{name}"), self.get_us(quantile)));
             times.into_iter().for_each(|(name, us)| point.add(&name, us));
         }
