@@ -15,6 +15,8 @@ use saker_segment_store::SegmentStore;
 pub const PER_QUEUE_MAX: usize = 16;
 /// Other commands for iterators after which one that was not used has timed out.
 const IDLE_COMMANDS_MAX: u64 = 1 << 20;
+/// Most memory that is kept for the next payload: twice what hosts ask for, as vectors grow.
+const KEPT_BYTES_MAX: usize = 128 << 10;
 /// The part of a capacity that may be written meanwhile.
 const IDLE_CAPACITY_PART: u64 = 8;
 
@@ -93,11 +95,19 @@ pub struct Iterators {
     last_number: u32,
     commands: u64,
     per_queue_max: usize,
+    /// What the last payload was in, to be used again.
+    memory: Vec<u8>,
 }
 
 impl Default for Iterators {
     fn default() -> Self {
-        Self { open: Vec::new(), last_number: 0, commands: 0, per_queue_max: PER_QUEUE_MAX }
+        Self {
+            open: Vec::new(),
+            last_number: 0,
+            commands: 0,
+            per_queue_max: PER_QUEUE_MAX,
+            memory: Vec::new(),
+        }
     }
 }
 
@@ -157,6 +167,13 @@ impl Iterators {
             }
             !ends(i)
         });
+    }
+
+    /// Keeps the memory of a payload, unless a long pair has made it large.
+    fn keep(&mut self, memory: Vec<u8>) {
+        if memory.capacity() <= KEPT_BYTES_MAX {
+            self.memory = memory;
+        }
     }
 
     /// A queue may have so many from now on: one that carries the commands of several hosts.

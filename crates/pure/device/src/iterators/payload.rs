@@ -32,14 +32,22 @@ pub(super) struct Payload<'a> {
 }
 
 impl<'a> Payload<'a> {
-    pub(super) fn new(range: &'a Range, backwards: bool, bytes_max: u32, pairs_max: u32) -> Self {
+    /// `memory` is used again, whatever is in it.
+    pub(super) fn new(
+        range: &'a Range,
+        backwards: bool,
+        (bytes_max, pairs_max): (u32, u32),
+        mut memory: Vec<u8>,
+    ) -> Self {
+        memory.clear();
+        memory.resize(COUNT_BYTES, 0);
         Self {
             range,
             backwards,
             bytes_max: bytes_max as usize,
             pairs_max,
             wanted: (0, COUNT_BYTES),
-            bytes: vec![0; COUNT_BYTES],
+            bytes: memory,
             value_left: 0,
             is_behind: false,
             needed: 0,
@@ -56,9 +64,10 @@ impl<'a> Payload<'a> {
     /// The payload; empty without any pair.
     pub(super) fn finish(mut self) -> Vec<u8> {
         if self.wanted.0 == 0 {
-            return Vec::new();
+            self.bytes.clear();
+        } else {
+            self.bytes[..COUNT_BYTES].copy_from_slice(&self.wanted.0.to_le_bytes());
         }
-        self.bytes[..COUNT_BYTES].copy_from_slice(&self.wanted.0.to_le_bytes());
         self.bytes
     }
 
@@ -95,10 +104,6 @@ impl Pairs for Payload<'_> {
     #[inline]
     fn pair(&mut self, key: &[u8], value_bytes: u32) {
         assert_eq!(self.value_left, 0, "a value is complete before the next pair");
-        if self.bytes.len() == COUNT_BYTES {
-            // All that was wanted, before the first of it.
-            self.bytes.reserve_exact(self.wanted.1 - COUNT_BYTES);
-        }
         // Lengths, key and zeros in one piece.
         let mut head = [0; HEAD_BYTES_MAX];
         let behind = LENGTH_BYTES + padded(key.len());

@@ -72,18 +72,7 @@ impl IteratorRequest {
             }
             IteratorCommand::Close { iterator } => iterators.close(self.queue, iterator, store).map(|()| 0),
             IteratorCommand::Next { iterator, .. } | IteratorCommand::Piece { iterator, .. } => {
-                let commands = iterators.commands;
-                match iterators.find(self.queue, iterator) {
-                    Ok(open) => match self.next(open, store, reach, m, w) {
-                        Outcome::Done(reply) => {
-                            open.used = (commands, super::written(store));
-                            iterators.commands += 1;
-                            return Outcome::Done(reply);
-                        }
-                        later => return later,
-                    },
-                    Err(status) => Err(status),
-                }
+                return self.go_on(iterator, store, iterators, reach, m, w);
             }
         };
         iterators.commands += 1;
@@ -91,6 +80,32 @@ impl IteratorRequest {
             Ok(dw0) => Reply { dw0, ..Reply::status(Status::SUCCESS) },
             Err(status) => Reply::status(status),
         })
+    }
+
+    /// Next and Piece.
+    fn go_on<M: SegmentStore, W: Meter>(
+        &self,
+        iterator: u32,
+        store: &mut AnyEngine,
+        iterators: &mut Iterators,
+        reach: Reach<'_>,
+        m: &mut M,
+        w: &mut W,
+    ) -> Outcome {
+        let (commands, mut memory) = (iterators.commands, std::mem::take(&mut iterators.memory));
+        let outcome = match iterators.find(self.queue, iterator) {
+            Ok(open) => {
+                let outcome = self.next(open, &mut memory, store, reach, m, w);
+                if let Outcome::Done(_) = outcome {
+                    open.used = (commands, super::written(store));
+                }
+                outcome
+            }
+            Err(status) => Outcome::Done(Reply::status(status)),
+        };
+        iterators.commands += u64::from(matches!(outcome, Outcome::Done(_)));
+        iterators.keep(memory);
+        outcome
     }
 
     fn wanted(&self) -> Wanted {
@@ -110,6 +125,7 @@ impl IteratorRequest {
     fn next<M: SegmentStore, W: Meter>(
         &self,
         open: &mut Open,
+        memory: &mut Vec<u8>,
         store: &mut AnyEngine,
         reach: Reach<'_>,
         m: &mut M,
@@ -124,7 +140,7 @@ impl IteratorRequest {
             Bound::Excluded(key) => Bound::Excluded(&key[..]),
         };
         let scan = Scan { snapshot: open.snapshot, from, backwards, values: !open.keys_only };
-        let mut payload = Payload::new(&open.range, backwards, room, pairs_max);
+        let mut payload = Payload::new(&open.range, backwards, (room, pairs_max), std::mem::take(memory));
         let scanned = match store.scan(&scan, &mut payload, &mut Context::new(m, w)) {
             Step::Done(Ok(scanned)) => scanned,
             Step::Done(Err(e)) => return Outcome::Done(Reply::status(kv_status(e))),
@@ -154,6 +170,7 @@ impl IteratorRequest {
             (false, false) => Position::Behind(last),
         };
         let length = bytes.len() as u32;
+        *memory = bytes;
         let reply = Reply::status(Status::SUCCESS);
         Outcome::Done(Reply { dw0: length, dw1: answer.0, bytes_out: length, ..reply })
     }

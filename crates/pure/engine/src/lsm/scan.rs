@@ -55,6 +55,12 @@ impl<'a> Source<'a> {
         };
     }
 
+    /// Whether it stands at an entry before that of the others.
+    #[inline]
+    fn is_before(&self, others: Option<&Entry>) -> bool {
+        self.head.as_ref().is_some_and(|e| others.is_none_or(|other| e.order(other).is_lt()))
+    }
+
     /// The value beside the key of the entry that it stands at, if it is at hand in one piece.
     #[inline]
     fn value(&self, head: &Entry) -> &'a [u8] {
@@ -100,17 +106,22 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// The source with the next entry: of equal ones the first, so the youngest.
+/// The source with the next entry, of equal ones the first, so the youngest; and where the others go on: until then it goes on alone.
 #[inline]
-fn least(sources: &[Source<'_>]) -> Option<usize> {
-    let mut least: Option<(usize, &Entry)> = None;
+fn least(sources: &[Source<'_>]) -> Option<(usize, Option<Entry>)> {
+    let (mut least, mut second): (Option<(usize, &Entry)>, Option<&Entry>) = (None, None);
     for (n, source) in sources.iter().enumerate() {
         let Some(e) = &source.head else { continue };
-        if least.is_none_or(|(_, other)| e.order(other).is_lt()) {
-            least = Some((n, e));
+        match least {
+            Some((_, first)) if e.order(first).is_ge() => {
+                if second.is_none_or(|second| e.order(second).is_lt()) {
+                    second = Some(e);
+                }
+            }
+            first => (least, second) = (Some((n, e)), first.map(|(_, e)| e)),
         }
     }
-    least.map(|(n, _)| n)
+    least.map(|(n, _)| (n, second.copied()))
 }
 
 impl LsmStore {
@@ -139,19 +150,23 @@ impl LsmStore {
             {
                 return Step::Done((Err(e), looked));
             }
-            let Some(n) = least(&sources) else { return Step::Done((Ok(false), looked)) };
-            let head = sources[n].head.expect("it has the least");
-            let (e, value) = (sources[n].whose.mark(head), sources[n].value(&head));
-            sources[n].advance();
-            is_open = sources[n].head.is_some();
-            w.work(Unit::ListEntry, 1);
-            if e.version > version || last == Some(e.key) {
-                continue;
+            let Some((n, others)) = least(&sources) else { return Step::Done((Ok(false), looked)) };
+            let source = &mut sources[n];
+            while let Some(head) = source.head {
+                let (e, value) = (source.whose.mark(head), source.value(&head));
+                source.advance();
+                w.work(Unit::ListEntry, 1);
+                if e.version <= version && last != Some(e.key) {
+                    last = Some(e.key);
+                    if !e.is_tombstone() && !visit(&e, value) {
+                        return Step::Done((Ok(true), looked));
+                    }
+                }
+                if !source.is_before(others.as_ref()) {
+                    break;
+                }
             }
-            last = Some(e.key);
-            if !e.is_tombstone() && !visit(&e, value) {
-                return Step::Done((Ok(true), looked));
-            }
+            is_open = source.head.is_some();
         }
     }
 

@@ -61,13 +61,19 @@ impl<S: Structure> Scans for Store<S> {
         let (m, w) = cx.parts();
         let (store, m) = (&*self, &*m);
         let Some(from) = bound(scan.from) else { return Step::Done(Err(KvError::KeySize)) };
-        let mut found = Vec::new();
+        let (mut found, mut shown) = (Vec::new(), AtOnce::default());
         let take = |e: &Entry, value| {
             let value_bytes_max = if scan.values { e.addr.bytes().saturating_sub(WORD_BYTES) } else { 0 };
-            let key = &e.key.padded()[..e.key.len()];
-            let is_wanted = found.len() < SCAN_PAIRS_MAX && pairs.wants(key, value_bytes_max);
-            found.extend(is_wanted.then_some((*e, value)));
-            is_wanted
+            let padded = e.key.padded();
+            let key = &padded[..e.key.len()];
+            if found.len() + shown.pairs >= SCAN_PAIRS_MAX || !pairs.wants(key, value_bytes_max) {
+                return false;
+            }
+            // Behind one whose record is to be looked for each waits for its turn.
+            if !found.is_empty() || !shown.show(scan.values, (e, key, value), pairs) {
+                found.push((*e, value));
+            }
+            true
         };
         let range = (from, scan.backwards);
         let (stopped, looked) = ready!(S::visit(store, range, Some(scan.snapshot), take, m, w));
@@ -76,12 +82,39 @@ impl<S: Structure> Scans for Store<S> {
             Ok(false) => Scanned::All,
             Err(e) => return Step::Done(Err(e)),
         };
-        if scan.values {
-            let shown = store.show_all(&found, looked.into(), pairs, m, w);
-            return shown.map(|shown| shown.map(|()| ended));
+        let rest = ready!(store.show_all(&found, looked.into(), pairs, m, w));
+        w.work(Unit::CopyByte, shown.bytes);
+        Step::Done(rest.map(|()| ended))
+    }
+}
+
+/// What was shown as soon as it was found: without values, or with values that are at hand.
+#[derive(Default)]
+struct AtOnce {
+    pairs: usize,
+    bytes: u64,
+}
+
+impl AtOnce {
+    /// Shows a pair, unless its value is to be looked for.
+    #[inline]
+    fn show<P: Pairs>(
+        &mut self,
+        has_value: bool,
+        (e, key, value): (&Entry, &[u8], &[u8]),
+        pairs: &mut P,
+    ) -> bool {
+        let value = if has_value { value } else { &[] };
+        let bytes = if has_value { e.addr.value_bytes_inside() } else { 0 };
+        if has_value && !e.is_inside() || value.len() != bytes as usize {
+            return false;
         }
-        found.iter().for_each(|(e, _)| pairs.pair(&e.key.padded()[..e.key.len()], 0));
-        Step::Done(Ok(ended))
+        pairs.pair(key, bytes);
+        if bytes > 0 {
+            pairs.value(value);
+        }
+        (self.pairs, self.bytes) = (self.pairs + 1, self.bytes + u64::from(bytes));
+        true
     }
 }
 
