@@ -101,6 +101,10 @@ impl Transaction {
         self.call(py, saker_handle::Transaction::commit)
     }
 
+    fn commit_through(&self, py: Python<'_>) -> PyResult<()> {
+        self.call(py, saker_handle::Transaction::commit_through)
+    }
+
     fn commit_as(&self, host: &Bound<'_, PyAny>, number: u64) -> PyResult<bool> {
         let id = id(host, number)?;
         self.call(host.py(), |txn| txn.commit_as(id)).map(|end| end == TransactionEnd::Done)

@@ -12,7 +12,6 @@ import saker
 
 ENGINES = ["hash_store", "hash_original", "hash_doubling", "hash_plus", "lsm", "tree"]
 ORDERED = ["lsm", "tree"]
-TRANSACTIONAL = ["hash_store", "lsm", "tree"]
 SOAK = os.environ.get("SAKER_TIER") == "soak"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, MutableMapping
 import pytest
 import saker
 
-from conftest import TRANSACTIONAL, tier
+from conftest import tier
 
 
 def test_it_is_a_mapping(engine: str) -> None:
@@ -122,7 +122,6 @@ def test_put_many_takes_mappings_and_iterables(store: saker.Store) -> None:
             store.put_many(wrong)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("engine", TRANSACTIONAL)
 def test_transactions(engine: str) -> None:
     with saker.open(f"mem:?size=64MiB&profile=tiny&engine={engine}") as store:
         store[b"alice"] = b"70"
@@ -162,7 +161,6 @@ def test_transactions(engine: str) -> None:
         assert store.transact(body) == 21 and runs == [20, 21] and store[b"bob"] == b"22"
 
 
-@pytest.mark.parametrize("engine", ["hash_store", "hash_plus", "lsm", "tree"])
 def test_a_transaction_with_an_id_is_carried_out_once(engine: str) -> None:
     host = b"the shop's ID..."
     with saker.open(f"mem:?size=64MiB&profile=tiny&engine={engine}") as store:

@@ -181,6 +181,9 @@ class Transaction:
     async def commit(self) -> None:
         await self._run("commit")
 
+    async def commit_through(self) -> None:
+        await self._run("commit_through")
+
     async def commit_as(self, host: Buffer, number: int) -> bool:
         return bool(await self._run("commit_as", host, number))
 

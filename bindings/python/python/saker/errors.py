@@ -14,7 +14,7 @@
     │   └── ArgumentError (ValueError)
     └── HostError                    the device refused, or did not answer
         ├── DeviceTimeoutError (TimeoutError), ProtocolError, SubmitError, HostMemoryError (MemoryError)
-        ├── StatusError, EnvelopeError, NoOrderError, GroupError
+        ├── StatusError, EnvelopeError, NoOrderError, GroupError, UnflushedError
         ├── KvError                  the answers of a key-value store
         │   ├── KeyNotFoundError (KeyError), KeyExistsError, CapacityExceededError
         │   ├── ValueTooLongError (ValueError), KeyLengthError (ValueError)
@@ -148,6 +148,10 @@ class NoOrderError(HostError):
 
 class GroupError(HostError):
     """An operation does not fit a group, or an atomic batch does not fit a command."""
+
+
+class UnflushedError(HostError):
+    """A transaction was carried out, and whether it survives a power cut is not known: look whether it is there, then flush again."""
 
 
 class KvError(HostError):
