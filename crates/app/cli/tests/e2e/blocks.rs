@@ -128,5 +128,5 @@ fn blocks_whose_map_is_on_flash_are_made_used_and_described() {
         assert!(told.contains(name), "{name}: {told}");
     }
     let refused = desk.saker(&[&["create", "x.img"], &TINY[..], &["--namespace", "block:,512,1B"]].concat());
-    assert!(refused.refused(1).contains("the cached mapping table of a map on flash has"));
+    assert!(refused.refused(2).contains("the cached mapping table of a map on flash has"));
 }
