@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -66,6 +66,33 @@ def test_what_is_too_long_is_not_done(path: Path) -> None:
         is_sold(store, b"4")
 
 
+def test_commit_through_survives_every_cut(tmp_path: Path, engine: str) -> None:
+    """Without a capacitor a cut takes what was not flushed: what was answered is there, and whoever was not told is."""
+    answered, unflushed = 0, 0
+    for cut_at in range(1, tier(14, 40), 3):
+        path = tmp_path / f"{cut_at}.img"
+        saker.create(path, "256MiB", profile="nvmevirt-970pro", engine=engine)
+        store, number = saker.open(f"file:{path}?fault.cut={cut_at}&fault.seed={cut_at}"), 0
+        with pytest.raises(saker.SakerError) as failed:
+            while True:
+                number += 1
+                txn = store.txn()
+                txn.put(b"number", b"%d" % number)
+                txn.put(LONG, b"%d" % number)
+                txn.commit_through()
+                assert txn.ended
+        unflushed += isinstance(failed.value, saker.UnflushedError)
+        answered += number - 1
+        with contextlib.suppress(saker.SakerError):
+            store.close()  # there is no power
+        with saker.open(f"file:{path}") as store:
+            there = int(store.get(b"number", b"0"))
+            assert there in (number - 1, number)
+            assert int(store.get(LONG, b"0")) == there
+        path.unlink()
+    assert answered > 0 and unflushed > 0
+
+
 @needs_a_server
 def test_hosts_meet_at_a_target(path: Path) -> None:
     with a_target(path) as target, saker.open(target.url) as one, saker.open(target.url) as other:
@@ -107,7 +134,7 @@ def test_threads_of_two_hosts_count(path: Path) -> None:
         assert one[b"counter"] == other[b"counter"] == b"%d" % (4 * rounds)
 
 
-@contextmanager
+@contextlib.contextmanager
 def lost(url: str) -> Iterator[saker.Store]:
     """A store whose device is gone when it is closed: what was acknowledged and not flushed cannot be asked for any more."""
     store = saker.open(url)

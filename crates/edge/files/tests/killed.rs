@@ -116,10 +116,24 @@ fn verify(url: &str, there: Option<u64>, full: Option<u64>) {
 
 #[test]
 fn nothing_that_was_flushed_or_synced_is_lost_when_the_program_is_killed() {
+    nothing_is_lost(NamespacePlan::Block { bytes: Some(2 << 20), block_bytes: 512 });
+}
+
+#[test]
+fn nothing_is_lost_over_blocks_whose_map_is_on_flash() {
+    nothing_is_lost(NamespacePlan::BlockOnFlash {
+        bytes: Some(2 << 20),
+        block_bytes: 512,
+        map_cache_bytes: 2 << 10,
+    });
+}
+
+fn nothing_is_lost(blocks: NamespacePlan) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let path = dir.path().join("disk.img");
-    let namespaces = vec![NamespacePlan::Block { bytes: Some(2 << 20), block_bytes: 512 }];
-    ImagePlan { namespaces, ..ImagePlan::kv(8 << 20, "tiny", 1) }.create(&path).expect("creates");
+    ImagePlan { namespaces: vec![blocks], ..ImagePlan::kv(8 << 20, "tiny", 1) }
+        .create(&path)
+        .expect("creates");
     let url = format!("file:{}", path.display());
     saker_files::make(&url, Some(16 << 10)).expect("makes");
     let mut rng = Seed(1).child("deaths").rng();

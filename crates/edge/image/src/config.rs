@@ -18,9 +18,9 @@ use saker_flash::page_map::PageMapConfig;
 use saker_segment_store::Geometry;
 use saker_segment_store::header::HEADER_BYTES;
 
-/// Bytes in which a record counts the memory of a cached mapping table, and the most that it can say.
+/// Bytes in which a record counts the memory of a cached mapping table.
 pub const MAP_CACHE_UNIT: u64 = 1024;
-/// See [`MAP_CACHE_UNIT`].
+/// The most of that memory that a record can say: 24 bits of units.
 pub const MAP_CACHE_MAX: u64 = ((1 << 24) - 1) * MAP_CACHE_UNIT;
 
 /// Namespaces an image can record.
@@ -212,6 +212,7 @@ impl ImageConfig {
             return Err(format!("blocks of {} bytes do not fit its pages", record.block_bytes));
         }
         let least = PageMapConfig::map_cache_bytes_min(g, record.block_bytes);
+        // A translation page is a block, and has a few words at least.
         if record.map_cache_bytes() > 0 && (record.map_cache_bytes() < least || record.block_bytes < 8) {
             return Err(format!("a cached mapping table of {} bytes is too small", record.map_cache_bytes()));
         }

@@ -44,8 +44,13 @@ fn held(holds: &Holds) -> String {
 }
 
 fn line(n: &CreatedNamespace) -> String {
-    let blocks =
-        n.blocks.map_or(String::new(), |b| format!(", {} blocks of {} bytes", b.blocks, b.block_bytes));
+    let blocks = n.blocks.as_ref().map_or(String::new(), |b| {
+        let map = match b.map_cache_bytes {
+            0 => String::new(),
+            bytes => format!(", their map on flash with a cached mapping table of {bytes} bytes"),
+        };
+        format!(", {} blocks of {} bytes{map}", b.blocks, b.block_bytes)
+    });
     let holds = n.holds.as_ref().map_or(String::new(), |holds| format!("; {}", held(holds)));
     format!("namespace {}: {}, {} of flash{blocks}{holds}", n.nsid, n.kind, size::show(n.flash_bytes))
 }

@@ -127,6 +127,15 @@ fn blocks_whose_map_is_on_flash_are_made_used_and_described() {
     for name in ["modelled_dram_bytes", "live_sectors", "translation_reads", "misses"] {
         assert!(told.contains(name), "{name}: {told}");
     }
+    let both = ["--namespace", "kv", "--namespace", "block:2MiB,512,2KiB"];
+    let made = desk.saker(&[&["create", "y.img"], &TINY[..], &both].concat());
+    assert!(
+        made.err.contains(
+            "4096 blocks of 512 bytes, their map on flash with a cached mapping table of 2048 bytes"
+        ),
+        "{}",
+        made.err
+    );
     let refused = desk.saker(&[&["create", "x.img"], &TINY[..], &["--namespace", "block:,512,1B"]].concat());
     assert!(refused.refused(2).contains("the cached mapping table of a map on flash has"));
 }

@@ -8,6 +8,7 @@
 //! | `profile` | both | a built-in profile (default `default`) or a file; an image needs the file of its own for `timing=real` |
 //! | `engine` | mem | an [`EngineKind`] by name (default `hash_store`); an image has its own |
 //! | `blocks` | mem | bytes of a namespace of logical blocks, namespace 2 (default none) |
+//! | `map_cache` | mem | with `blocks`: their map lies on flash, and its cached mapping table has so many bytes (default: all in memory) |
 //! | `shards` | mem | devices that share the flash, the keys divided by a hash (default 1); `threads=1` gives each a thread |
 //! | `readonly` | file | only reads, beside other readers |
 //! | `salvage` | file | with `readonly`: opens a damaged image; `salvage=uncertain` gives out also what may be old |

@@ -39,7 +39,7 @@ impl<'a> Payload<'a> {
         (bytes_max, pairs_max): (u32, u32),
         mut memory: Vec<u8>,
     ) -> Self {
-        memory.clear();
+        // The count comes last.
         memory.resize(COUNT_BYTES, 0);
         Self {
             range,

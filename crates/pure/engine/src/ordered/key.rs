@@ -39,13 +39,17 @@ impl Key {
         Self { words: [(number >> 64) as u64, number as u64], bytes }
     }
 
-    /// The key that so many of these bytes are; `None` if it is empty or too long.
+    /// The key that the first `length` of these bytes are; `None` if it is empty or too long.
     #[inline]
-    fn at_begin_of(bytes: &[u8; KEY_BYTES_MAX], length: u8) -> Option<Self> {
+    fn at_begin_of(bytes: &[u8], length: u8) -> Option<Self> {
+        // What is behind the key is read and masked where there is enough: that is faster than a copy of so many bytes.
+        let Some(longer) = bytes.first_chunk::<KEY_BYTES_MAX>() else {
+            return Self::new(bytes.get(..usize::from(length))?);
+        };
         let behind = KEY_BYTES_MAX.checked_sub(usize::from(length))?;
-        // Without any byte it would be shifted by all bits.
+        // An empty key would need a shift by all bits: there is none.
         let mask = u128::MAX.checked_shl(8 * behind as u32)?;
-        let number = u128::from_be_bytes(*bytes) & mask;
+        let number = u128::from_be_bytes(*longer) & mask;
         Some(Self { words: [(number >> 64) as u64, number as u64], bytes: length })
     }
 
@@ -166,14 +170,8 @@ impl Entry {
     #[inline]
     pub fn decode_key_of_own_length(bytes: &[u8]) -> Option<(Key, u64)> {
         let word = u64::from_le_bytes(*bytes.first_chunk()?);
-        let (version, length) = (word & VERSION_MASK, (word >> 56) as u8);
-        let behind = bytes.get(8..)?;
-        // What is behind the key is read and masked, unless the bytes end before: that is faster than a copy of so many bytes.
-        let key = match behind.first_chunk() {
-            Some(longer) => Key::at_begin_of(longer, length)?,
-            None => Key::new(behind.get(..usize::from(length))?)?,
-        };
-        Some((key, version))
+        let key = Key::at_begin_of(bytes.get(8..)?, (word >> 56) as u8)?;
+        Some((key, word & VERSION_MASK))
     }
 
     /// Reads an entry; `None` if these bytes are not one.
@@ -193,25 +191,8 @@ impl Entry {
 
     #[inline]
     fn decode_key(bytes: &[u8], width: usize) -> Option<Key> {
-        let len = *bytes.get(width + 7)?;
-        if len == 0 || usize::from(len) > width {
-            return None;
-        }
-        // Entries are longer than the longest key: what is behind a shorter field is read and masked.
-        let Some(padded) = bytes.first_chunk::<KEY_BYTES_MAX>() else {
-            return Self::decode_short_key(bytes, width, len);
-        };
-        let behind = 8 * KEY_BYTES_MAX.checked_sub(width)? as u32;
-        let number = u128::from_be_bytes(*padded) & u128::MAX.checked_shl(behind)?;
-        Some(Key { words: [(number >> 64) as u64, number as u64], bytes: len })
-    }
-
-    /// The same where nothing is behind the entry's place.
-    #[cold]
-    fn decode_short_key(bytes: &[u8], width: usize, len: u8) -> Option<Key> {
-        let mut padded = [0; KEY_BYTES_MAX];
-        padded.get_mut(..width)?.copy_from_slice(bytes.get(..width)?);
-        Some(Key::from_padded(&padded, len))
+        let length = *bytes.get(width + 7)?;
+        if usize::from(length) > width { None } else { Key::at_begin_of(bytes, length) }
     }
 }
 
@@ -226,6 +207,19 @@ mod tests {
         assert!(made.is_sorted());
         assert_eq!(made.iter().map(Key::to_vec).collect::<Vec<_>>(), keys);
         assert_eq!((Key::new(b""), Key::new(&[0; 17])), (None, None));
+    }
+
+    /// Whatever is behind a key is no part of it, and it may be the last of its bytes.
+    #[test]
+    fn a_key_is_as_long_as_it_says() {
+        let letters: Vec<u8> = (1..=40).collect();
+        for bytes in 0..=letters.len() {
+            for length in 0..=20 {
+                let found = Key::at_begin_of(&letters[..bytes], length);
+                let expected = letters[..bytes].get(..usize::from(length)).and_then(Key::new);
+                assert_eq!(found, expected, "{length} of {bytes}");
+            }
+        }
     }
 
     #[test]

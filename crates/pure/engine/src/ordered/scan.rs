@@ -104,16 +104,18 @@ impl AtOnce {
         (e, key, value): (&Entry, &[u8], &[u8]),
         pairs: &mut P,
     ) -> bool {
-        let value = if has_value { value } else { &[] };
-        let bytes = if has_value { e.addr.value_bytes_inside() } else { 0 };
-        if has_value && !e.is_inside() || value.len() != bytes as usize {
+        if !has_value {
+            pairs.pair(key, 0);
+        } else if e.is_inside() && value.len() == e.addr.value_bytes_inside() as usize {
+            pairs.pair(key, value.len() as u32);
+            if !value.is_empty() {
+                pairs.value(value);
+            }
+            self.bytes += value.len() as u64;
+        } else {
             return false;
         }
-        pairs.pair(key, bytes);
-        if bytes > 0 {
-            pairs.value(value);
-        }
-        (self.pairs, self.bytes) = (self.pairs + 1, self.bytes + u64::from(bytes));
+        self.pairs += 1;
         true
     }
 }

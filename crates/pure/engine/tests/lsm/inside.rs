@@ -4,10 +4,14 @@
 use super::Bench;
 use crate::ordered::Ordered;
 use crate::ordered::bench::OWNER;
-use saker_engine::{Condition, Inspect, LsmConfig, LsmStore};
+use saker_engine::{
+    Condition, Context, Inspect, LsmConfig, LsmStore, Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Scans,
+};
 use saker_flash::FaultPlan;
-use saker_sim::{Chance, Class};
+use saker_segment_store::Step;
+use saker_sim::{Chance, Class, CpuMeter, CpuPrices};
 use std::cell::Cell;
+use std::ops::Bound;
 
 thread_local! {
     /// Each test has a thread of its own.
@@ -161,4 +165,49 @@ fn values_fill_the_memtable() {
     let full = 500 * entry / u64::from(LsmStore::small(true).write_buffer_size as u32);
     assert!((full / 2..=full + 2).contains(&flushes(73)), "{} of {full}", flushes(73));
     assert!(flushes(72) < full / 4, "with places three entries fill nothing: {}", flushes(72));
+}
+
+/// All pairs of a scan.
+#[derive(Default)]
+struct Shown(Vec<(Vec<u8>, Vec<u8>)>);
+
+impl Pairs for Shown {
+    fn wants(&mut self, _: &[u8], _: u32) -> bool {
+        true
+    }
+
+    fn pair(&mut self, key: &[u8], _: u32) {
+        self.0.push((key.to_vec(), Vec::new()));
+    }
+
+    fn value(&mut self, bytes: &[u8]) {
+        self.0.last_mut().expect("a value follows its key").1.extend_from_slice(bytes);
+    }
+}
+
+/// Wherever values are, a call shows as many pairs as it may, in order, and is charged for the copy of each byte.
+#[test]
+fn a_scan_shows_so_many_pairs_a_call_and_is_charged_for_each_byte() {
+    for min_blob_size in [0, 64, u32::MAX] {
+        let mut bench = started((min_blob_size, None));
+        let value = |n: u32| vec![n as u8; if n.is_multiple_of(5) { 70 } else { n as usize % 4 }];
+        for n in 0..SCAN_PAIRS_MAX as u32 + 50 {
+            bench.put(&key(n), &value(n), Condition::Always).expect("there is room");
+        }
+        let snapshot = bench.store.snapshot().expect("it has them");
+        let (mut from, mut next) = (Bound::Unbounded, 0..);
+        for (count, ends) in [(SCAN_PAIRS_MAX, Scanned::Some), (50, Scanned::All)] {
+            let (mut shown, mut meter) = (Shown::default(), CpuMeter::new(CpuPrices::default()));
+            let scan =
+                Scan { snapshot, from: from.as_ref().map(Vec::as_slice), backwards: false, values: true };
+            let view = &mut bench.flash.view(OWNER, Class::Foreground);
+            let step = bench.store.scan(&scan, &mut shown, &mut Context::new(view, &mut meter));
+            assert!(matches!(step, Step::Done(Ok(ended)) if ended == ends), "{min_blob_size}: {step:?}");
+            let expected: Vec<_> = next.by_ref().take(count).map(|n| (key(n), value(n))).collect();
+            assert!(shown.0 == expected, "{min_blob_size}: {} pairs", shown.0.len());
+            let bytes: usize = expected.iter().map(|(_, value)| value.len()).sum();
+            assert_eq!(meter.copied_bytes(), bytes as u64, "{min_blob_size}");
+            from = Bound::Excluded(expected.last().expect("some").0.clone());
+        }
+    }
 }
