@@ -94,8 +94,16 @@ fn a_comparison_that_ends_early_would_be_seen() {
         wrong[at] = 1;
         black_box(right.iter().zip(&wrong).all(|(right, wrong)| black_box(right) == black_box(wrong)));
     };
-    let pairs = tier(4000, 200_000);
-    let (difference, t) = compare(&measure(pairs, &ends_early));
-    println!("{pairs} pairs: {difference:.2} ns, t = {t:.2}");
-    assert!(t < -T_MAX, "t = {t:.2}: {difference:.2} ns");
+    // Beside a busy neighbour a few pairs do not suffice: four times as many are taken until the statistic sees it, up to the soak's count.
+    // With no difference to see, t would not pass the bound at any of them.
+    let mut pairs = measure(tier(4_000, 200_000), &ends_early);
+    loop {
+        let (difference, t) = compare(&pairs);
+        println!("{} pairs: {difference:.2} ns, t = {t:.2}", pairs.len());
+        if t < -T_MAX {
+            break;
+        }
+        assert!(pairs.len() < 200_000, "t = {t:.2}: {difference:.2} ns");
+        pairs.extend(measure(pairs.len() * 3, &ends_early));
+    }
 }
