@@ -111,7 +111,8 @@ impl RecordAddr {
     #[inline]
     pub fn record_bytes(self) -> u32 {
         let bytes = self.bytes();
-        if self.is_member() { (bytes + ALONE_BYTES).next_multiple_of(8) } else { bytes }
+        // As in `record::record_bytes`: each pair that is stored asks three times.
+        if self.is_member() { (bytes + ALONE_BYTES + 7) & !7 } else { bytes }
     }
 
     /// Key length in bytes.

@@ -108,7 +108,7 @@ impl HashStore {
     /// Enters the first `n` pairs of the window. They were stored one behind the other, so nearly all of them lie in one
     /// segment.
     fn enter_first(&mut self, n: usize) {
-        let mut lived = (0, 0);
+        let (mut lived, mut entered) = ((0, 0), 0);
         let segment_bytes = self.log.geometry().segment_bytes();
         for at in 0..n {
             let (place, addr) = self.pending.entries[at];
@@ -118,7 +118,7 @@ impl HashStore {
                 lived = (position - position % segment_bytes, 0);
             }
             lived.1 += bytes;
-            self.pending.bytes -= bytes;
+            entered += bytes;
             self.stats.pair_bytes += bytes - u64::from(HEADER_BYTES);
             if let Some(old) = self.index.insert(place, addr) {
                 // It may be one of this batch.
@@ -129,6 +129,7 @@ impl HashStore {
             }
         }
         self.note_lived(lived);
+        self.pending.bytes -= entered;
         debug_assert!(n < self.pending.len || self.pending.bytes == 0, "nothing waits, and it has no bytes");
     }
 

@@ -6,9 +6,11 @@ use super::leaf::{Entry, Leaf, Mixed};
 /// Memory for moving entries, used again and again.
 #[derive(Clone, Debug, Default)]
 pub struct Mover {
-    /// Slots of the entries below the bit, and of the others, in their order.
+    /// Slots of the entries below the bit, and of the others, in their order. Behind them is what earlier moves have left.
     low: Vec<u32>,
     high: Vec<u32>,
+    /// How many there are of each.
+    parted: (usize, usize),
     /// Entries in each bucket of the new extent.
     counts: Vec<u8>,
 }
@@ -27,8 +29,11 @@ impl Mover {
     /// of each.
     pub fn part<K: Mixed>(&mut self, slots: &[Entry<K>], bit: Option<u32>) -> (usize, usize) {
         let mask = bit.map_or(0, |bit| 1 << bit);
-        self.low.resize(slots.len() + 1, 0);
-        self.high.resize(slots.len() + 1, 0);
+        // They only grow, so that no move clears them: each place is written before it is read.
+        if self.low.len() <= slots.len() {
+            self.low.resize(slots.len() + 1, 0);
+            self.high.resize(slots.len() + 1, 0);
+        }
         let (mut low, mut high) = (0, 0);
         for (n, slot) in slots.iter().enumerate() {
             // No branch: which slots are gaps cannot be foreseen.
@@ -38,9 +43,8 @@ impl Mover {
             self.high[high] = n as u32;
             high += usize::from(is_used & is_high);
         }
-        self.low.truncate(low);
-        self.high.truncate(high);
-        (low, high)
+        self.parted = (low, high);
+        self.parted
     }
 
     /// Puts the entries of a half, which are in the `old` slots, into the empty slots of a leaf. False if its end is too
@@ -54,7 +58,10 @@ impl Mover {
     ) -> bool {
         self.counts.clear();
         self.counts.resize(new.len() / K::BUCKET, 0);
-        let which = if half == Half::Low { &self.low } else { &self.high };
+        let which = match half {
+            Half::Low => &self.low[..self.parted.0],
+            Half::High => &self.high[..self.parted.1],
+        };
         which.iter().all(|slot| {
             let entry = old[*slot as usize];
             let mut bucket = leaf.home(entry.key);
