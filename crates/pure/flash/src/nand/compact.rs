@@ -7,6 +7,7 @@ use saker_segment_store::{CellError, PageAddr, PowerHistory, SegmentId};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes of pages that are spread out, so that they can be looked at, at most behind [`Cells::settle`].
@@ -59,6 +60,7 @@ pub struct CompactCells {
     saved: BTreeMap<u16, bool>,
     /// Pages that are spread out.
     looked_at: RefCell<Vec<PageAddr>>,
+    counter: Counter,
 }
 
 impl CompactCells {
@@ -72,6 +74,7 @@ impl CompactCells {
             erasing: BTreeSet::new(),
             saved: BTreeMap::new(),
             looked_at: RefCell::default(),
+            counter: Counter::default(),
         }
     }
 
@@ -86,25 +89,56 @@ impl CompactCells {
     }
 }
 
-/// Runs of equal bytes are counted: what stands between two of them behind its length, then the run's length and its byte.
-fn count_runs(parts: [&[u8]; 2]) -> Arc<[u8]> {
-    let length = |n: usize| (n as u32).to_le_bytes();
-    let bytes = parts.concat();
-    let (mut out, mut from, mut at) = (Vec::with_capacity(bytes.len() + 2 * LENGTH), 0, 0);
-    while at < bytes.len() {
-        let run = run_of(&bytes[at..]);
-        if run >= RUN_MIN {
-            out.extend_from_slice(&length(at - from));
-            out.extend_from_slice(&bytes[from..at]);
-            out.extend_from_slice(&length(run));
-            out.push(bytes[at]);
-            from = at + run;
+/// Counts runs, in memory that it uses again and again.
+#[derive(Clone, Debug, Default)]
+struct Counter {
+    bytes: Vec<u8>,
+    out: Vec<u8>,
+}
+
+impl Counter {
+    /// Runs of equal bytes are counted: what stands between two of them behind its length, then the run's length and its byte.
+    fn count(&mut self, parts: [&[u8]; 2]) -> Arc<[u8]> {
+        let Self { bytes, out } = self;
+        bytes.clear();
+        out.clear();
+        parts.iter().for_each(|part| bytes.extend_from_slice(part));
+        let length = |n: usize| (n as u32).to_le_bytes();
+        let mut from = 0;
+        while let Some(run) = next_run(bytes, from) {
+            out.extend_from_slice(&length(run.start - from));
+            out.extend_from_slice(&bytes[from..run.start]);
+            out.extend_from_slice(&length(run.len()));
+            out.push(bytes[run.start]);
+            from = run.end;
         }
-        at += run;
+        out.extend_from_slice(&length(bytes.len() - from));
+        out.extend_from_slice(&bytes[from..]);
+        out.as_slice().into()
     }
-    out.extend_from_slice(&length(bytes.len() - from));
-    out.extend_from_slice(&bytes[from..]);
-    out.into()
+}
+
+/// Bytes of a word.
+const WORD: usize = 8;
+// Then a run that is counted has a whole word in it, wherever it begins.
+const _: () = assert!(RUN_MIN >= 2 * WORD - 1);
+
+/// The first run from there on that is counted.
+fn next_run(bytes: &[u8], from: usize) -> Option<Range<usize>> {
+    let words = bytes.as_chunks::<WORD>().0;
+    let is_alike = |word: &[u8; WORD]| u64::from_ne_bytes(*word) == u64::from_ne_bytes([word[0]; WORD]);
+    let mut next = from.div_ceil(WORD);
+    while let Some(found) = words.get(next..)?.iter().position(is_alike) {
+        let middle = (next + found) * WORD;
+        let byte = bytes[middle];
+        let before = bytes[from..middle].iter().rev().take_while(|b| **b == byte).count();
+        let run = middle - before..middle + run_of(&bytes[middle..]);
+        if run.len() >= RUN_MIN {
+            return Some(run);
+        }
+        next = run.end.div_ceil(WORD);
+    }
+    None
 }
 
 /// How many of the first bytes are alike.
@@ -168,7 +202,8 @@ impl Cells for CompactCells {
 
     fn program(&mut self, at: PageAddr, data: &[u8], oob: &[u8]) -> Result<(), CellError> {
         self.settle();
-        self.put(at, Page::Programmed { counted: count_runs([data, oob]), spread: OnceCell::new() });
+        let counted = self.counter.count([data, oob]);
+        self.put(at, Page::Programmed { counted, spread: OnceCell::new() });
         Ok(())
     }
 
@@ -267,6 +302,24 @@ mod tests {
             assert_eq!(format!("{a:?}"), format!("{b:?}"));
             let told = |c: &dyn Cells| (c.epoch(segment), c.written_pages(segment), c.bytes_in_use());
             assert_eq!(told(&plain), told(&compact));
+        }
+    }
+
+    /// Runs are counted wherever they begin, and none that is shorter.
+    #[test]
+    fn the_runs_that_are_counted_are_the_long_ones() {
+        let mut rng = Seed(2).rng();
+        for _ in 0..500 {
+            let len = 1 + rng.below(600) as usize;
+            let bytes = bytes(&mut rng, len);
+            let (mut at, mut long) = (0, Vec::new());
+            for run in bytes.chunk_by(|a, b| a == b) {
+                long.extend((run.len() >= RUN_MIN).then_some(at..at + run.len()));
+                at += run.len();
+            }
+            let counted = |last: &Range<usize>| next_run(&bytes, last.end);
+            let counted: Vec<_> = std::iter::successors(next_run(&bytes, 0), counted).collect();
+            assert_eq!(counted, long, "of {bytes:?}");
         }
     }
 
