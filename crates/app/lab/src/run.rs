@@ -16,7 +16,6 @@ use order::in_turn;
 use room::{MEMORY_MIB, Room, memory_mib};
 pub use variants::VARIANT;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -116,22 +115,21 @@ pub fn run_all(
     done: &mut dyn FnMut(&Finished<'_>),
 ) -> Result<Vec<Experiment>, LabError> {
     let work = in_turn(ids, settings);
-    let (next, room, runs) = (AtomicUsize::new(0), Room::new(MEMORY_MIB), SharedRuns::default());
+    let sizes = work.iter().map(|(_, id, settings)| memory_mib(id, settings));
+    let (room, runs) = (Room::new(MEMORY_MIB, sizes), SharedRuns::default());
     let (results, result) = channel::<(usize, Duration, Result<Experiment, LabError>)>();
     let (steps, step) = channel();
     let mut all = Vec::new();
     std::thread::scope(|scope| {
         for _ in 0..threads.clamp(1, work.len().max(1)) {
             let (results, steps) = (results.clone(), steps.clone());
-            let (work, next, room, runs) = (&work, &next, &room, &runs);
+            let (work, room, runs) = (&work, &room, &runs);
             scope.spawn(move || {
-                loop {
-                    let n = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((place, id, settings)) = work.get(n).copied() else { break };
-                    let taken = room.take(memory_mib(id, settings));
+                while let Some(turn) = room.begin() {
+                    let (place, id, settings) = work[turn.n];
                     let begun = Instant::now();
                     let outcome = run_noting(id, settings, runs, Some(steps.clone()));
-                    room.give(taken);
+                    drop(turn);
                     let _ = results.send((place, begun.elapsed(), outcome));
                     let _ = steps.send(Progress::Done { id: id.to_owned() });
                 }

@@ -3,16 +3,21 @@
 
 use crate::plan::Settings;
 use crate::run::plan_of;
+use crate::run::room::{MEMORY_MIB, memory_mib};
 use std::cmp::Reverse;
 
-/// Experiments with their settings and their places among all results, in the order in which they begin: the longest first, others as asked.
+/// Experiments with their settings and their places among all results, in the order in which they begin. First those that take more than half
+/// of the memory, beside which few others fit, while there are such others; then the longest; the rest as asked.
 pub(super) fn in_turn<'a>(
     ids: &'a [String],
     settings: &'a [Settings],
 ) -> Vec<(usize, &'a str, &'a Settings)> {
     let all = ids.iter().flat_map(|id| settings.iter().map(move |s| (id.as_str(), s)));
     let mut all: Vec<_> = all.enumerate().map(|(place, (id, s))| (place, id, s)).collect();
-    all.sort_by_key(|(place, id, _)| (Reverse(plan_of(id).map_or(0, |plan| plan.run_s)), *place));
+    all.sort_by_key(|(place, id, settings)| {
+        let is_large = 2 * memory_mib(id, settings) > MEMORY_MIB;
+        (Reverse(is_large), Reverse(plan_of(id).map_or(0, |plan| plan.run_s)), *place)
+    });
     all
 }
 
@@ -21,11 +26,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_begin_first_and_others_as_asked() {
-        let ids = ["compound-fig1", "kvaccel-adaptive", "bandslim-dlt"].map(str::to_owned);
+    fn large_ones_begin_first_then_the_longest_and_others_as_asked() {
+        let ids = ["compound-fig1", "kvaccel-adaptive", "bandslim-dlt", "packing-all"].map(str::to_owned);
         let settings = [1, 2].map(|seed| Settings { seed: Some(seed), ..Settings::default() });
         let order =
             in_turn(&ids, &settings).into_iter().map(|(place, id, s)| (place, id, s.seed.unwrap_or(0)));
+        let large = [(6, "packing-all", 1), (7, "packing-all", 2)];
         let long = [(2, "kvaccel-adaptive", 1), (3, "kvaccel-adaptive", 2)];
         let short = [
             (0, "compound-fig1", 1),
@@ -33,6 +39,6 @@ mod tests {
             (4, "bandslim-dlt", 1),
             (5, "bandslim-dlt", 2),
         ];
-        assert_eq!(order.collect::<Vec<_>>(), [&long[..], &short].concat());
+        assert_eq!(order.collect::<Vec<_>>(), [&large[..], &long, &short].concat());
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::plan::Settings;
 use crate::run::plan_of;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Memory that experiments together may take by their plans, unless one alone takes more.
 pub(super) const MEMORY_MIB: u64 = 900;
@@ -16,32 +16,66 @@ pub(super) fn memory_mib(id: &str, settings: &Settings) -> u64 {
     })
 }
 
-/// Memory that is shared by what runs at once.
+/// Experiments that wait for a thread, in the order in which they begin, and the memory of those that run.
 pub(super) struct Room {
     most: u64,
+    state: Mutex<State>,
+    ended: Condvar,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct State {
+    /// Which, and the memory that each takes.
+    waiting: Vec<(usize, u64)>,
     /// What is taken, and by how many.
-    taken: Mutex<(u64, usize)>,
-    given: Condvar,
+    taken: u64,
+    running: usize,
 }
 
 impl Room {
-    pub(super) fn new(most: u64) -> Self {
-        Self { most, taken: Mutex::new((0, 0)), given: Condvar::new() }
+    /// Of so much memory, for experiments that take so much each.
+    pub(super) fn new(most: u64, experiments: impl Iterator<Item = u64>) -> Self {
+        let waiting = experiments.enumerate().collect();
+        Self { most, state: Mutex::new(State { waiting, taken: 0, running: 0 }), ended: Condvar::new() }
     }
 
-    /// Waits until there is room, or nothing else runs.
-    pub(super) fn take(&self, mib: u64) -> u64 {
-        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_full = |(taken, runs): &mut (u64, usize)| *runs > 0 && *taken + mib > self.most;
-        let mut taken = self.given.wait_while(taken, is_full).unwrap_or_else(PoisonError::into_inner);
-        *taken = (taken.0 + mib, taken.1 + 1);
-        mib
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn give(&self, mib: u64) {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        *taken = (taken.0 - mib, taken.1 - 1);
-        self.given.notify_all();
+    /// The first that fits beside those that run, or the first of all if none runs. `None`: none waits any more.
+    pub(super) fn begin(&self) -> Option<Begun<'_>> {
+        let none_fits = |state: &mut State| !state.waiting.is_empty() && self.fitting(state).is_none();
+        let waited = self.ended.wait_while(self.lock(), none_fits);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+        let place = self.fitting(&state)?;
+        let (n, mib) = state.waiting.remove(place);
+        state.taken += mib;
+        state.running += 1;
+        Some(Begun { room: self, n, mib })
+    }
+
+    fn fitting(&self, state: &State) -> Option<usize> {
+        let fits = |(_, mib): &(usize, u64)| state.running == 0 || state.taken + mib <= self.most;
+        state.waiting.iter().position(fits)
+    }
+}
+
+/// One that runs until this is dropped: one that panics keeps nobody waiting.
+pub(super) struct Begun<'a> {
+    room: &'a Room,
+    /// Which.
+    pub(super) n: usize,
+    mib: u64,
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        let mut state = self.room.lock();
+        state.taken -= self.mib;
+        state.running -= 1;
+        drop(state);
+        self.room.ended.notify_all();
     }
 }
 
@@ -50,22 +84,41 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Three that take half each: never three at once, and one that takes more than there is runs alone.
+    /// Never more than there is, whatever the order, and each once; one that takes more runs alone.
     #[test]
     fn what_runs_at_once_fits_the_memory() {
-        let (room, most) = (Room::new(100), AtomicUsize::new(0));
-        let run = |mib| {
-            let taken = room.take(mib);
-            most.fetch_max(room.taken.lock().unwrap().0 as usize, Ordering::SeqCst);
-            std::thread::yield_now();
-            room.give(taken);
-        };
+        let sizes: Vec<u64> = (0..600).map(|n| if n == 300 { 500 } else { [50, 40, 20][n % 3] }).collect();
+        let (room, begun) = (Room::new(100, sizes.iter().copied()), AtomicUsize::new(0));
         std::thread::scope(|scope| {
-            (0..12).for_each(|n| drop(scope.spawn(move || (0..50).for_each(|_| run([50, 40, 20][n % 3])))))
+            for _ in 0..12 {
+                scope.spawn(|| {
+                    while let Some(one) = room.begin() {
+                        assert_eq!(one.mib, sizes[one.n]);
+                        begun.fetch_add(1, Ordering::SeqCst);
+                        let state = room.lock();
+                        assert!(state.taken <= 100 || (state.taken, state.running) == (500, 1), "{state:?}");
+                        drop(state);
+                        std::thread::yield_now();
+                    }
+                });
+            }
         });
-        assert!(most.load(Ordering::SeqCst) <= 100);
-        run(500);
-        assert_eq!(*room.taken.lock().unwrap(), (0, 0));
+        assert_eq!(begun.load(Ordering::SeqCst), 600);
+        assert_eq!(*room.lock(), State { waiting: vec![], taken: 0, running: 0 });
+    }
+
+    #[test]
+    fn the_first_that_fits_begins() {
+        let room = Room::new(100, [70, 60, 30, 20].into_iter());
+        let begin = || room.begin().expect("one fits");
+        let (large, small) = (begin(), begin());
+        assert_eq!((large.n, small.n), (0, 2));
+        drop(large);
+        let next = begin();
+        assert_eq!(next.n, 1);
+        drop(small);
+        let last = begin();
+        assert_eq!((last.n, room.begin().is_none()), (3, true));
     }
 
     #[test]
