@@ -128,8 +128,15 @@ impl Bytes {
         if end > log.geometry().page_bytes as usize {
             return Look::Elsewhere;
         }
-        match part_of(log, m, page, start as u32..end as u32) {
-            Page::Resident { data, .. } => data.get(start..end).map_or(Look::Elsewhere, Look::Whole),
+        // As `part_of`, but for the bytes out of band, for which nobody looks here.
+        let geometry = log.geometry();
+        let Some(segment) = log.find_segment(geometry.segment_of(page)) else { return Look::Elsewhere };
+        let whole = |data: &'m [u8]| data.get(start..end).map_or(Look::Elsewhere, Look::Whole);
+        if let Some(slot) = segment.slot(geometry.index_of(page)) {
+            return whole(m.page_buffer().data(slot));
+        }
+        match m.part(page, start as u32..end as u32) {
+            Page::Resident { data, .. } => whole(data),
             Page::Absent => Look::Absent(page),
             Page::Erased | Page::Torn | Page::Failed => Look::Elsewhere,
         }
