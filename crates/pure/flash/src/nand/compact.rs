@@ -2,21 +2,18 @@
 //! Cells in memory whose runs of equal bytes are counted: for long runs whose values are mostly filler. What is read is what was
 //! programmed; only memory differs, and the processor time that it takes.
 
+mod runs;
+
 use super::{Cell, Cells, Shape};
+use runs::{Counter, spread};
 use saker_segment_store::{CellError, PageAddr, PowerHistory, SegmentId};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes of pages that are spread out, so that they can be looked at, at most behind [`Cells::settle`].
 const SPREAD_BYTES_MAX: usize = 16 << 20;
-/// The shortest run that is counted: a count takes nine bytes.
-const RUN_MIN: usize = 16;
-/// Bytes of a length.
-const LENGTH: usize = size_of::<u32>();
-
 /// A page.
 #[derive(Debug, Default)]
 enum Page {
@@ -87,81 +84,6 @@ impl CompactCells {
         self.programmed += counts(&page);
         self.programmed -= counts(&std::mem::replace(&mut pages[n], page));
     }
-}
-
-/// Counts runs, in memory that it uses again and again.
-#[derive(Clone, Debug, Default)]
-struct Counter {
-    bytes: Vec<u8>,
-    out: Vec<u8>,
-}
-
-impl Counter {
-    /// Runs of equal bytes are counted: what stands between two of them behind its length, then the run's length and its byte.
-    fn count(&mut self, parts: [&[u8]; 2]) -> Arc<[u8]> {
-        let Self { bytes, out } = self;
-        bytes.clear();
-        out.clear();
-        parts.iter().for_each(|part| bytes.extend_from_slice(part));
-        let length = |n: usize| (n as u32).to_le_bytes();
-        let mut from = 0;
-        while let Some(run) = next_run(bytes, from) {
-            out.extend_from_slice(&length(run.start - from));
-            out.extend_from_slice(&bytes[from..run.start]);
-            out.extend_from_slice(&length(run.len()));
-            out.push(bytes[run.start]);
-            from = run.end;
-        }
-        out.extend_from_slice(&length(bytes.len() - from));
-        out.extend_from_slice(&bytes[from..]);
-        out.as_slice().into()
-    }
-}
-
-/// Bytes of a word.
-const WORD: usize = 8;
-// Then a run that is counted has a whole word in it, wherever it begins.
-const _: () = assert!(RUN_MIN >= 2 * WORD - 1);
-
-/// The first run from there on that is counted.
-fn next_run(bytes: &[u8], from: usize) -> Option<Range<usize>> {
-    let words = bytes.as_chunks::<WORD>().0;
-    let is_alike = |word: &[u8; WORD]| u64::from_ne_bytes(*word) == u64::from_ne_bytes([word[0]; WORD]);
-    let mut next = from.div_ceil(WORD);
-    while let Some(found) = words.get(next..)?.iter().position(is_alike) {
-        let middle = (next + found) * WORD;
-        let byte = bytes[middle];
-        let before = bytes[from..middle].iter().rev().take_while(|b| **b == byte).count();
-        let run = middle - before..middle + run_of(&bytes[middle..]);
-        if run.len() >= RUN_MIN {
-            return Some(run);
-        }
-        next = run.end.div_ceil(WORD);
-    }
-    None
-}
-
-/// How many of the first bytes are alike.
-fn run_of(bytes: &[u8]) -> usize {
-    let Some(&first) = bytes.first() else { return 0 };
-    let (words, alike) = (bytes.as_chunks().0, u64::from_ne_bytes([first; 8]));
-    let whole = 8 * words.iter().take_while(|word| u64::from_ne_bytes(**word) == alike).count();
-    whole + bytes[whole..].iter().take_while(|byte| **byte == first).count()
-}
-
-/// The bytes whose runs were counted.
-fn spread(counted: &[u8], bytes: usize) -> Box<[u8]> {
-    let mut rest = counted;
-    let mut next = |n: usize| rest.split_off(..n);
-    let length = |found: &[u8]| found.first_chunk().map_or(0, |n| u32::from_le_bytes(*n) as usize);
-    let mut out = Vec::with_capacity(bytes);
-    while let Some(plain) = next(LENGTH).map(length) {
-        out.extend_from_slice(next(plain).unwrap_or_default());
-        let Some(run) = next(LENGTH).map(length) else { break };
-        let byte = next(1).and_then(|found| found.first()).copied().unwrap_or_default();
-        out.resize(out.len() + run, byte);
-    }
-    out.into()
 }
 
 impl Cells for CompactCells {
@@ -262,25 +184,14 @@ impl Cells for CompactCells {
 
 #[cfg(test)]
 mod tests {
+    use super::runs::tests::bytes;
     use super::*;
     use crate::nand::MemCells;
     use saker_segment_store::Geometry;
-    use saker_sim::{Rng, Seed};
+    use saker_sim::Seed;
 
     const G: Geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 8, segments: 4 };
     const SHAPE: Shape = Shape { geometry: G, channels: 1, luns: 2 };
-
-    /// Runs of all lengths around the shortest that is counted, and bytes without runs.
-    fn bytes(rng: &mut Rng, len: usize) -> Vec<u8> {
-        let mut out = Vec::new();
-        while out.len() < len {
-            let (run, byte) = (rng.below(3 * RUN_MIN as u64) as usize, rng.below(256) as u8);
-            out.resize(out.len() + run, byte);
-            out.extend((0..rng.below(20)).map(|_| rng.below(256) as u8));
-        }
-        out.truncate(len);
-        out
-    }
 
     /// Whatever is done, they are cells that cannot be told from plain ones.
     #[test]
@@ -302,24 +213,6 @@ mod tests {
             assert_eq!(format!("{a:?}"), format!("{b:?}"));
             let told = |c: &dyn Cells| (c.epoch(segment), c.written_pages(segment), c.bytes_in_use());
             assert_eq!(told(&plain), told(&compact));
-        }
-    }
-
-    /// Runs are counted wherever they begin, and none that is shorter.
-    #[test]
-    fn the_runs_that_are_counted_are_the_long_ones() {
-        let mut rng = Seed(2).rng();
-        for _ in 0..500 {
-            let len = 1 + rng.below(600) as usize;
-            let bytes = bytes(&mut rng, len);
-            let (mut at, mut long) = (0, Vec::new());
-            for run in bytes.chunk_by(|a, b| a == b) {
-                long.extend((run.len() >= RUN_MIN).then_some(at..at + run.len()));
-                at += run.len();
-            }
-            let counted = |last: &Range<usize>| next_run(&bytes, last.end);
-            let counted: Vec<_> = std::iter::successors(next_run(&bytes, 0), counted).collect();
-            assert_eq!(counted, long, "of {bytes:?}");
         }
     }
 
