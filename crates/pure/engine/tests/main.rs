@@ -8,6 +8,7 @@ mod landing;
 mod lsm;
 mod model;
 mod ordered;
+mod padding;
 mod reserves;
 mod tree;
 mod window;

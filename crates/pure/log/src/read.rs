@@ -12,7 +12,7 @@
 )]
 
 use crate::{Log, LogAddr};
-use saker_segment_store::{CellError, Checked, Page, PageAddr, SegmentStore, Step};
+use saker_segment_store::{CellError, Checked, Page, PageAddr, SegmentStore, SlotId, Step};
 use std::ops::Range;
 
 /// A cache line.
@@ -27,35 +27,43 @@ pub fn lines(record: &[u8]) -> impl Iterator<Item = &u8> {
     first.iter().step_by(LINE_BYTES).chain(first.last())
 }
 
+/// Whether a page is in a slot, and in which. `None`: the page does not exist, as places that images tell of can be anywhere.
+#[inline]
+fn slot_of(log: &Log, page: PageAddr) -> Option<Option<SlotId>> {
+    let geometry = log.geometry();
+    Some(log.find_segment(geometry.segment_of(page))?.slot(geometry.index_of(page)))
+}
+
+/// What a slot holds.
+#[inline]
+fn in_slot<M: SegmentStore>(m: &M, slot: SlotId) -> Page<'_> {
+    Page::Resident { data: m.page_buffer().data(slot), oob: m.page_buffer().oob(slot) }
+}
+
 /// A page of the log, wherever it is now; one that does not exist cannot be read.
 #[inline]
 pub fn page_of<'m, M: SegmentStore>(log: &Log, m: &'m M, page: PageAddr) -> Page<'m> {
-    let geometry = log.geometry();
-    // Places that images tell of can be anywhere.
-    let Some(segment) = log.find_segment(geometry.segment_of(page)) else { return Page::Failed };
-    match segment.slot(geometry.index_of(page)) {
-        Some(slot) => Page::Resident { data: m.page_buffer().data(slot), oob: m.page_buffer().oob(slot) },
-        None => m.page(page),
+    match slot_of(log, page) {
+        None => Page::Failed,
+        Some(Some(slot)) => in_slot(m, slot),
+        Some(None) => m.page(page),
     }
 }
 
 /// The same for somebody who looks at those bytes of its data alone ([`SegmentStore::part`]).
 #[inline]
 pub fn part_of<'m, M: SegmentStore>(log: &Log, m: &'m M, page: PageAddr, bytes: Range<u32>) -> Page<'m> {
-    let geometry = log.geometry();
-    let Some(segment) = log.find_segment(geometry.segment_of(page)) else { return Page::Failed };
-    match segment.slot(geometry.index_of(page)) {
-        Some(slot) => Page::Resident { data: m.page_buffer().data(slot), oob: m.page_buffer().oob(slot) },
-        None => m.part(page, bytes),
+    match slot_of(log, page) {
+        None => Page::Failed,
+        Some(Some(slot)) => in_slot(m, slot),
+        Some(None) => m.part(page, bytes),
     }
 }
 
 /// What was checked of a page ([`SegmentStore::checked`]); of one in a slot nothing is noted.
 #[inline]
 pub fn checked_of<'m, M: SegmentStore>(log: &Log, m: &'m M, page: PageAddr) -> Option<&'m Checked> {
-    let geometry = log.geometry();
-    let segment = log.find_segment(geometry.segment_of(page))?;
-    if segment.slot(geometry.index_of(page)).is_some() { None } else { m.checked(page) }
+    if slot_of(log, page)?.is_some() { None } else { m.checked(page) }
 }
 
 /// What one look at a range tells.
@@ -128,14 +136,14 @@ impl Bytes {
         if end > log.geometry().page_bytes as usize {
             return Look::Elsewhere;
         }
-        // As `part_of`, but for the bytes out of band, for which nobody looks here.
-        let geometry = log.geometry();
-        let Some(segment) = log.find_segment(geometry.segment_of(page)) else { return Look::Elsewhere };
         let whole = |data: &'m [u8]| data.get(start..end).map_or(Look::Elsewhere, Look::Whole);
-        if let Some(slot) = segment.slot(geometry.index_of(page)) {
-            return whole(m.page_buffer().data(slot));
-        }
-        match m.part(page, start as u32..end as u32) {
+        let found = match slot_of(log, page) {
+            None => return Look::Elsewhere,
+            // Its bytes out of band, which `part_of` finds as well, nobody looks at here.
+            Some(Some(slot)) => return whole(m.page_buffer().data(slot)),
+            Some(None) => m.part(page, start as u32..end as u32),
+        };
+        match found {
             Page::Resident { data, .. } => whole(data),
             Page::Absent => Look::Absent(page),
             Page::Erased | Page::Torn | Page::Failed => Look::Elsewhere,

@@ -12,7 +12,7 @@
 )]
 
 use crate::group::seal::{Role, WORD_BYTES, pair_here};
-use crate::record::{HEADER_BYTES, Header, Kind, record_crc};
+use crate::record::{HEADER_BYTES, Header, Kind, record_bytes, record_crc};
 use crate::record_addr::RecordAddr;
 use crate::view::Records;
 use saker_engine_api::{KvError, Sink};
@@ -117,8 +117,7 @@ pub fn check_here<'r>(record: &'r [u8], key: &[u8], addr: RecordAddr, owner: u16
     };
     let start = HEADER_BYTES as usize + key.len();
     let used = start + value_bytes as usize;
-    // Rounded as in `record::record_bytes`.
-    let right = (used + 7) & !7 == addr.record_bytes() as usize
+    let right = record_bytes(key.len() as u32, value_bytes) == addr.record_bytes()
         && are_alike(record.get(HEADER_BYTES as usize..start)?, key);
     (right && record_crc(record.get(4..used)?) == crc).then_some((start as u32, record.get(start..used)?))
 }
@@ -173,6 +172,20 @@ mod tests {
         let whole = record_bytes((key.len() + usize::from(pad_bytes)) as u32, value.len() as u32);
         bytes.resize(whole as usize, 0);
         (bytes, RecordAddr::new(4096, whole, key.len() as u8))
+    }
+
+    #[test]
+    fn a_key_that_differs_in_one_byte_is_another_one() {
+        for len in 1..=16 {
+            let key: Vec<u8> = (0..len).collect();
+            let (bytes, addr) = record(&key, 0, b"value");
+            assert!(check_here(&bytes, &key, addr, OWNER).is_some(), "{len} bytes");
+            for n in 0..key.len() {
+                let mut other = key.clone();
+                other[n] ^= 0x80;
+                assert_eq!(check_here(&bytes, &other, addr, OWNER), None, "byte {n} of {len}");
+            }
+        }
     }
 
     #[test]

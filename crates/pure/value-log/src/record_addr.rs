@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where a record is, in one word.
 
-use crate::record::{HEADER_BYTES, record_bytes};
+use crate::record::{HEADER_BYTES, record_bytes, whole_words};
 use zerocopy::FromZeros;
 
 /// A record of its own: position (40 bits, in units of 8 bytes: up to 8 TiB), record length (19 bits, in units of 8
@@ -111,8 +111,7 @@ impl RecordAddr {
     #[inline]
     pub fn record_bytes(self) -> u32 {
         let bytes = self.bytes();
-        // As in `record::record_bytes`: each pair that is stored asks three times.
-        if self.is_member() { (bytes + ALONE_BYTES + 7) & !7 } else { bytes }
+        if self.is_member() { whole_words(bytes + ALONE_BYTES) } else { bytes }
     }
 
     /// Key length in bytes.

@@ -6,8 +6,8 @@ use crate::run::plan_of;
 use crate::run::room::{MEMORY_MIB, memory_mib};
 use std::cmp::Reverse;
 
-/// Experiments with their settings and their places among all results, in the order in which they begin. First those that take more than half
-/// of the memory, beside which few others fit, while there are such others; then the longest; the rest as asked.
+/// Experiments with their settings and their places among all results, in the order in which they begin. First those that take more than half of
+/// the memory: few others fit beside them, and at the end none of these would be left. Then the longest, then the rest as asked.
 pub(super) fn in_turn<'a>(
     ids: &'a [String],
     settings: &'a [Settings],
