@@ -129,6 +129,8 @@ pub fn run_all(
                     let (place, id, settings) = work[turn.n];
                     let begun = Instant::now();
                     let outcome = run_noting(id, settings, runs, Some(steps.clone()));
+                    // What the next one may take is what this one has given back.
+                    saker_runtime::give_memory_back();
                     drop(turn);
                     let _ = results.send((place, begun.elapsed(), outcome));
                     let _ = steps.send(Progress::Done { id: id.to_owned() });

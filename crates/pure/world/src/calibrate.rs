@@ -7,7 +7,7 @@
 //! best method alone is not the best method under load.
 
 use crate::result::{Job, RunResult};
-use crate::stores::{StoreKind, run_virtual};
+use crate::stores::run_disk;
 use saker_assembly::{Build, BuildError};
 use saker_host::transfer::{Adaptive, ByMethod, CostTable, Method, Pacing, TransferOptions};
 use saker_host::{HostError, TransferPolicy};
@@ -139,11 +139,12 @@ fn measure_with(
             jobs.push(job(*bytes, TransferOptions::fixed(*method, pacing), load, first..first + stores));
         }
     }
-    let mut results = run_virtual(StoreKind::Disk, &quiet(profile)?, &jobs)?.into_iter();
+    let time = |result: &RunResult| (result.errors == 0).then(|| time_per_store(result, load));
+    let mut times = run_disk(&quiet(profile)?, &jobs, time)?.into_iter();
     let row = |(bytes, methods): &Row| {
         let mut costs = [None; Method::ALL.len()];
-        for (method, result) in methods.iter().zip(results.by_ref()) {
-            costs[method.index()] = (result.errors == 0).then(|| time_per_store(&result, load));
+        for (method, time) in methods.iter().zip(times.by_ref()) {
+            costs[method.index()] = time;
         }
         (*bytes, costs)
     };
@@ -175,8 +176,7 @@ pub fn response(
         .iter()
         .enumerate()
         .map(|(n, bytes)| job(*bytes, options(policy), Load::ONE, n * STORES..(n + 1) * STORES));
-    let results = run_virtual(StoreKind::Disk, &build, &jobs.collect::<Vec<_>>())?;
-    Ok(results.iter().map(|r| r.latency.min()).collect())
+    Ok(run_disk(&build, &jobs.collect::<Vec<_>>(), |result| result.latency.min())?)
 }
 
 fn quiet(profile: &Profile) -> Result<Build, BuildError> {

@@ -27,11 +27,11 @@ mod tests {
 
     #[test]
     fn large_ones_begin_first_then_the_longest_and_others_as_asked() {
-        let ids = ["compound-fig1", "kvaccel-adaptive", "bandslim-dlt", "packing-all"].map(str::to_owned);
+        let ids = ["compound-fig1", "kvaccel-adaptive", "bandslim-dlt", "plus-ablation"].map(str::to_owned);
         let settings = [1, 2].map(|seed| Settings { seed: Some(seed), ..Settings::default() });
         let order =
             in_turn(&ids, &settings).into_iter().map(|(place, id, s)| (place, id, s.seed.unwrap_or(0)));
-        let large = [(6, "packing-all", 1), (7, "packing-all", 2)];
+        let large = [(6, "plus-ablation", 1), (7, "plus-ablation", 2)];
         let long = [(2, "kvaccel-adaptive", 1), (3, "kvaccel-adaptive", 2)];
         let short = [
             (0, "compound-fig1", 1),

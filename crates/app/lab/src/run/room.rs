@@ -124,6 +124,6 @@ mod tests {
     #[test]
     fn memory_follows_the_scale() {
         let at = |scale| memory_mib("bandslim-fig12", &Settings { scale, ..Settings::default() });
-        assert_eq!((at(None), at(Some(100)), at(Some(1))), (640, 64, 6400));
+        assert_eq!((at(None), at(Some(100)), at(Some(1))), (240, 24, 2400));
     }
 }

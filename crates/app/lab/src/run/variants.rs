@@ -40,6 +40,7 @@ fn run_one(entry: &Entry, cx: &Context<'_>, variant: &Variant) -> Result<Outcome
     let settings = Settings { profile, ..cx.settings.clone() };
     let own = Context { plan: &plan, settings: &settings, progress: cx.progress.clone(), ..*cx };
     let mut outcome = (entry.run)(&own)?;
+    saker_runtime::give_memory_back();
     for point in &mut outcome.series {
         point.at.insert(VARIANT.to_owned(), variant.name.as_str().into());
     }

@@ -119,6 +119,17 @@ pub fn run_virtual(kind: StoreKind, build: &Build, jobs: &[Job]) -> Result<Vec<R
     }
 }
 
+/// Runs jobs on DiskKV as [`run_virtual`] does, and keeps of each result what `told` takes from it: histograms of many jobs take much memory.
+pub(crate) fn run_disk<T>(
+    build: &Build,
+    jobs: &[Job],
+    mut told: impl FnMut(&RunResult) -> T,
+) -> Result<Vec<T>, HostError> {
+    let Some(first) = jobs.first() else { return Ok(Vec::new()) };
+    let mut driver = Driver::new(DiskStore::timed(build, jobs, None)?, build, first)?;
+    Ok(jobs.iter().map(|job| told(&driver.run(job))).collect())
+}
+
 /// The same on HostKV with a tuner. Also tells how often it changed threads, and memtables.
 ///
 /// # Errors

@@ -166,10 +166,10 @@ impl HashStore {
         w: &mut W,
     ) -> Result<bool, Refused<G>> {
         let mut record = std::mem::take(&mut self.plan.payload);
-        // Header and payload are written over what an earlier group has left; what pads them begins as zeros.
+        // Header and payload are written over what an earlier group has left, what pads them is cleared here.
         let end = (HEADER_BYTES + source.bytes()) as usize;
-        record.resize(end, 0);
         record.resize(record_bytes(0, source.bytes()) as usize, 0);
+        record[end..].fill(0);
         let payload = &mut record[HEADER_BYTES as usize..end];
         let read = source.read(payload).map_err(|_| GroupError::Transfer);
         let planned = read.and_then(|()| self.plan_and_seal(source, payload, writer.log_addr(), w));
