@@ -26,6 +26,7 @@
     )
 )]
 
+use super::beside::Beside;
 use super::early::Early;
 use super::header::{self, Header, Life, State};
 use super::layout::{BLOCK_BYTES, Layout};
@@ -60,6 +61,10 @@ pub struct FileCells {
     pub(super) unsynced: bool,
     /// What was asked of the kernel before a sync.
     pub(super) early: Early,
+    /// The thread that syncs, where that is allowed.
+    pub(super) beside: Option<Beside>,
+    /// What came of a sync beside, which another sync had to wait for, and which its owner has not been told.
+    pub(super) told_later: Option<Result<(), CellError>>,
     /// Successful fdatasyncs of flash and ring.
     pub(super) syncs: u64,
     /// Somebody may rely on what the file holds: see the module's argument.
@@ -186,11 +191,24 @@ impl FileCells {
 
     /// fdatasync. On Linux that writes dirty pages of shared mappings as well, so it covers the ring.
     fn sync_file(&mut self) -> io::Result<()> {
+        if let Some(result) = self.beside.as_mut().and_then(Beside::wait) {
+            self.told_later = Some(self.note_sync(result));
+        }
         self.refuse_if_failed()?;
         host::sync_data(&self.file).inspect_err(|error| self.fail(error))?;
         self.unsynced = false;
         self.syncs += 1;
         Ok(())
+    }
+
+    /// A sync beside has ended.
+    fn note_sync(&mut self, result: io::Result<()>) -> Result<(), CellError> {
+        match result {
+            Ok(()) => self.syncs += 1,
+            Err(error) if self.sync_failed.is_none() => self.fail(&error),
+            Err(_) => {}
+        }
+        self.sync_failed.map_or(Ok(()), Err)
     }
 
     fn refuse_if_failed(&self) -> io::Result<()> {
@@ -413,6 +431,35 @@ impl Cells for FileCells {
             self.promised = true;
         }
         Ok(())
+    }
+
+    fn allow_syncs_beside(&mut self) -> bool {
+        if self.is_writable() && self.beside.is_none() {
+            // Without a thread all syncs are waited for.
+            self.beside = Beside::start(&self.file).ok();
+        }
+        self.beside.is_some()
+    }
+
+    fn begin_sync(&mut self) {
+        let may = self.refuse_if_finished().and_then(|()| self.refuse_if_failed());
+        let Some(beside) = self.beside.as_mut() else { unreachable!("syncs beside are allowed") };
+        match may {
+            Ok(()) => {
+                self.unsynced = false;
+                self.promised = true;
+                beside.begin();
+            }
+            Err(error) => self.told_later = Some(Err(self.sync_failed.unwrap_or(host::media_error(&error)))),
+        }
+    }
+
+    fn ended_sync(&mut self) -> Option<Result<(), CellError>> {
+        if let Some(told) = self.told_later.take() {
+            return Some(told);
+        }
+        let ended = self.beside.as_mut()?.ended()?;
+        Some(self.note_sync(ended))
     }
 
     fn erase_needs_sync(&self) -> bool {

@@ -51,6 +51,11 @@ pub(super) fn read_at(file: &File, mut bytes: &mut [u8], mut at: u64) -> io::Res
     Ok(())
 }
 
+/// Whether a call of that kind may be made: no test has planned its failure.
+pub(super) fn may(call: Call) -> io::Result<()> {
+    again_if_interrupted(|| faults::ask(call))
+}
+
 /// fdatasync. It is made again only if it was interrupted: after any other failure the kernel has forgotten what it
 /// lost.
 pub(super) fn sync_data(file: &File) -> io::Result<()> {

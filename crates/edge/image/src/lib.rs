@@ -19,6 +19,7 @@
 //! lock and truncates it, ends the process with a signal, as for any mapped file. A host file system that
 //! is full does not: whatever is written through the mapping (the ring alone) is allocated beforehand.
 
+mod beside;
 mod boot;
 mod cells;
 mod check;

@@ -87,6 +87,8 @@ pub(super) fn media_of(
         history,
         unsynced: false,
         early: Early::default(),
+        beside: None,
+        told_later: None,
         syncs: 0,
         // The first generation is that of creation: nobody has opened this image before.
         promised: header.generation > 1,

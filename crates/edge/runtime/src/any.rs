@@ -207,7 +207,10 @@ impl DeviceThread {
     }
 
     /// Starts the thread; it does `first` before anything else.
-    pub fn start_with(device: AnyDevice, first: impl FnOnce() + Send + 'static) -> Self {
+    pub fn start_with(mut device: AnyDevice, first: impl FnOnce() + Send + 'static) -> Self {
+        if let AnyDevice::Timed(device) = &mut device {
+            device.allow_syncs_beside();
+        }
         let (stop, lag) = (Arc::new(AtomicBool::new(false)), Arc::new(Lag::default()));
         let (stop2, lag2) = (Arc::clone(&stop), Arc::clone(&lag));
         let handle = std::thread::Builder::new().name("saker-device".into());

@@ -28,7 +28,7 @@ use order::Order;
 use pipe::Pipe;
 use saker_duty::Duty;
 use saker_engine::{Crew, Job};
-use saker_flash::{Flash, MemCells, Pinned, PowerCut};
+use saker_flash::{Flash, MemCells, Pinned, PowerCut, SyncNumber};
 use saker_link::Sqe;
 use saker_segment_store::{PageBuffer, Reads, Tag};
 use saker_sim::{Activity, Busy, Class, Duration, EventQueue, Instant, earliest};
@@ -76,6 +76,8 @@ struct Token {
     erasures: u32,
     request: Option<Request>,
     stage: Stage,
+    /// The sync that a Flush waits for, where syncs go on beside commands.
+    syncing: Option<SyncNumber>,
     /// How it ended, once it has.
     reply: Reply,
     pages: Option<Pinned>,
@@ -220,6 +222,12 @@ impl Device<Timed> {
         device
     }
 
+    /// Where the cells are a file, syncs of it go on beside commands from here on. Only for a device that is driven against the clock and without
+    /// a pause ([`Device::advance`]): when a sync ends no profile says.
+    pub fn allow_syncs_beside(&mut self) {
+        self.flash.allow_syncs_beside();
+    }
+
     /// When something happens next without the host. `None`: nothing until the host acts.
     #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
@@ -234,6 +242,9 @@ impl Device<Timed> {
         if self.flash.is_powered() {
             self.look_at_host();
             while self.step(now) {}
+            if self.flash.look_for_syncs() {
+                self.after_sync();
+            }
             if self.flash.resume_if_due() {
                 self.after_media();
             }
@@ -410,9 +421,17 @@ impl Device<Timed> {
         for id in std::mem::take(&mut self.tempo.awaiting) {
             self.on_stage(id);
         }
-        if !any {
-            return self.look_at_held();
-        }
+        if any { self.go_on_with_waiting() } else { self.look_at_held() }
+    }
+
+    /// A sync has ended: Flushes go on, and slots and segments are free.
+    fn after_sync(&mut self) {
+        self.after_media();
+        self.go_on_with_waiting();
+    }
+
+    /// Whoever waits for the media may go on.
+    fn go_on_with_waiting(&mut self) {
         self.tempo.quanta_while_held = 0;
         for n in 0..self.namespaces.len() {
             if !self.tempo.blocked[n].is_empty() {

@@ -14,9 +14,11 @@ mod ordered;
 mod pin_table;
 mod power_on;
 mod reads;
+mod syncs;
 mod view;
 
 pub use reads::{Pinned, ReadBatch};
+pub use syncs::SyncNumber;
 pub use view::NamespaceSegments;
 
 use crate::ftl::Superblocks;
@@ -28,6 +30,7 @@ use reads::ReadPins;
 use saker_segment_store::{CellError, Completion, Io, PageAddr, PageBuffer, SegmentId, Tag};
 use saker_sim::{Class, Instant};
 use std::collections::{BTreeSet, VecDeque};
+use syncs::Syncs;
 
 /// Counters of the media.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +61,7 @@ pub struct Flash {
     jobs: Jobs,
     held: Held,
     ordered: Ordered,
+    syncs: Syncs,
     reads: ReadPins,
     /// The last page programmed in each LUN of each segment, plus one: the order rule.
     programmed: Vec<u16>,
@@ -144,7 +148,7 @@ impl Flash {
     #[inline]
     pub fn view(&mut self, owner: u16, class: Class) -> NamespaceSegments<'_> {
         self.class = class;
-        NamespaceSegments { flash: self, owner }
+        NamespaceSegments { flash: self, owner, waits_for_syncs: false }
     }
 
     /// Sets the current time for what is submitted next.
@@ -158,10 +162,12 @@ impl Flash {
         self.now
     }
 
-    /// Whether no operation is on its way and no completion waits to be taken. What the host's file refused is not on
+    /// Whether no operation and no sync is on its way and no completion waits to be taken. What the host's file refused is not on
     /// its way, and neither is what waits for nothing else.
     pub fn is_quiet(&self) -> bool {
-        self.outstanding.len() == self.held.len() + self.ordered.waiting() && self.completions.is_empty()
+        self.outstanding.len() == self.held.len() + self.ordered.waiting()
+            && self.completions.is_empty()
+            && self.syncs.is_idle()
     }
 
     /// The last operation submitted.

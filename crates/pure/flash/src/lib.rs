@@ -9,7 +9,7 @@ pub mod nand;
 pub mod packing;
 pub mod page_map;
 
-pub use flash::{Flash, FlashStats, NamespaceSegments, Pinned, ReadBatch};
+pub use flash::{Flash, FlashStats, NamespaceSegments, Pinned, ReadBatch, SyncNumber};
 pub use ftl::Superblocks;
 pub use nand::{
     AnyCells, Cell, Cells, FaultPlan, Lasting, MemCells, NandModel, PowerCut, TimingModel, Timings,

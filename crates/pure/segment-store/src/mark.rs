@@ -9,7 +9,8 @@
 //! | 56-63 | parity: the lower seven bytes, combined by exclusive or |
 //!
 //! A slot has two. The shorter one is replaced before each sync, so the longer one, which the sync before made last,
-//! is still there if this sync never ends. Zero says nothing.
+//! is still there if this sync never ends. Zero says nothing. One that is alone is new, or its sync was the last one: it
+//! may be there without what it vouches for. The next sync writes it a second time, also where nothing was added.
 #![cfg_attr(
     not(test),
     deny(

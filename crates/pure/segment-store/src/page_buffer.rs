@@ -322,9 +322,9 @@ impl PageBuffer {
         }
     }
 
-    /// Everything programmed so far has been synced: released slots that waited for it are free.
-    pub fn cooled(&mut self) {
-        for slot in std::mem::take(&mut self.cooling) {
+    /// Everything has been synced that was programmed when so many released slots waited for it: these are free.
+    pub fn cooled(&mut self, slots: usize) {
+        for slot in self.cooling.drain(..slots).collect::<Vec<_>>() {
             debug_assert_eq!(self.state(SlotId(slot)), SlotState::Free, "only released slots cool");
             self.covered[usize::from(slot)] = false;
             self.store_state(SlotId(slot), SlotState::Free);

@@ -5,7 +5,9 @@
 use crate::support::{key, value};
 use saker::image::faults::{self, HostFault, HostPlan};
 use saker::{EngineKind, ImagePlan, Kv};
+use saker_flash::Cells;
 use saker_host::{HostError, KvError, WriteBatch};
+use saker_segment_store::{CellError, PowerHistory};
 
 /// Without the repair a Flush is answered Internal Error, stores are acknowledged as if nothing had happened until the
 /// page buffer is full, and then get Capacity Exceeded; and the next open takes the pages for whole.
@@ -47,7 +49,6 @@ fn nothing_is_confirmed_after_a_sync_that_failed() {
 #[test]
 fn the_next_open_takes_it_for_a_crash_of_the_operating_system() {
     use saker::image::{Access, open};
-    use saker_segment_store::PowerHistory;
     let dir = tempfile::tempdir().expect("a temporary directory");
     let path = dir.path().join("disk.img");
     ImagePlan::kv(4 << 20, "tiny", 3).create(&path).expect("creates");
@@ -63,4 +64,40 @@ fn the_next_open_takes_it_for_a_crash_of_the_operating_system() {
         drop(kv);
         assert_eq!(open(&path, Access::Read).expect("opens").history, expected);
     }
+}
+
+/// What came of a sync beside, sooner or later.
+fn ended(cells: &mut saker::image::FileCells) -> Result<(), CellError> {
+    loop {
+        match cells.ended_sync() {
+            Some(result) => return result,
+            None => std::thread::yield_now(),
+        }
+    }
+}
+
+/// A sync beside ends once, for whoever began it, also where somebody had to wait for it; and if it fails nothing is written any more.
+#[test]
+fn a_sync_beside_ends_once_and_its_failure_is_for_good() {
+    use saker::image::{Access, open};
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = dir.path().join("disk.img");
+    ImagePlan::kv(4 << 20, "tiny", 3).create(&path).expect("creates");
+    let mut cells = open(&path, Access::Write).expect("opens").media;
+    assert!(cells.allow_syncs_beside() && cells.ended_sync().is_none());
+    cells.begin_sync();
+    assert_eq!(ended(&mut cells), Ok(()));
+    let before = cells.syncs();
+    cells.begin_sync();
+    assert_eq!(cells.sync(), Ok(()), "it waits for the other");
+    assert_eq!((ended(&mut cells), cells.syncs(), cells.ended_sync()), (Ok(()), before + 2, None));
+    faults::plan(Some(HostPlan { fault: HostFault::SyncFails, at: 1, calls: 1 }));
+    cells.begin_sync();
+    faults::plan(None);
+    assert!(ended(&mut cells).is_err() && cells.is_read_only());
+    cells.begin_sync();
+    assert!(ended(&mut cells).is_err(), "a second sync proves nothing");
+    assert!(cells.sync().is_err());
+    drop(cells);
+    assert!(matches!(open(&path, Access::Write), Ok(opened) if opened.history != PowerHistory::Clean));
 }

@@ -5,7 +5,7 @@ use crate::image::support::RING_SLOTS;
 use saker_engine::Progress;
 use saker_flash::page_map::recover::Recovery;
 use saker_flash::page_map::{PageMap, PageMapConfig};
-use saker_flash::{Cells, FaultPlan, Flash};
+use saker_flash::{Cells, FaultPlan, Flash, SyncNumber};
 use saker_segment_store::{PageBuffer, PageBufferMemory, PowerHistory, SegmentStore, Step};
 use saker_sim::{Class, Free};
 
@@ -37,6 +37,12 @@ impl Blocks {
         Ok(this)
     }
 
+    /// Looks whether a sync beside has ended.
+    pub fn go_on(&mut self) {
+        self.flash.look_for_syncs();
+        self.settle();
+    }
+
     fn settle(&mut self) {
         while let Some((_, done)) = self.flash.take_completion() {
             self.map.completed(&done, &mut self.flash.view(OWNER, Class::Background));
@@ -52,7 +58,7 @@ impl Blocks {
     fn run<T>(&mut self, mut op: impl FnMut(&mut PageMap, &mut Flash) -> Step<T>) -> T {
         for _ in 0..100_000 {
             let step = op(&mut self.map, &mut self.flash);
-            self.settle();
+            self.go_on();
             match step {
                 Step::Done(result) => {
                     if self.map.has_debt(&self.flash.view(OWNER, Class::Foreground)) {
@@ -60,7 +66,12 @@ impl Blocks {
                     }
                     return result;
                 }
-                Step::Blocked(_) => self.background(),
+                Step::Blocked(_) => {
+                    self.background();
+                    if self.flash.is_quiet() {
+                        self.flash.cool();
+                    }
+                }
                 Step::Need(_) => panic!("untimed flash is always resident"),
             }
         }
@@ -94,14 +105,26 @@ impl Blocks {
     }
 
     pub fn flush(&mut self) {
+        self.finish_programs();
+        let _ = self.flash.view(OWNER, Class::Foreground).waiting_for_syncs().sync();
+        self.settle();
+    }
+
+    /// The same with a sync beside.
+    pub fn begin_flush(&mut self) -> SyncNumber {
+        self.finish_programs();
+        self.flash.begin_sync()
+    }
+
+    fn finish_programs(&mut self) {
         let tag = self.map.flush(&mut self.flash.view(OWNER, Class::Foreground));
         self.settle();
         for _ in 0..100_000 {
             if self.map.is_flushed(tag, self.flash.finished()) {
-                let _ = self.flash.view(OWNER, Class::Foreground).sync();
-                return self.settle();
+                return;
             }
             self.background();
+            self.go_on();
         }
         panic!("no progress");
     }

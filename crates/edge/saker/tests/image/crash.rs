@@ -7,7 +7,7 @@ use crate::image::store::Store;
 use crate::image::support::{block_config, config, directory};
 use crate::image::watched::Watched;
 use saker::image::{Access, BootId, ImageConfig, OpenImage, create, open_as};
-use saker_flash::{Cells, Flash};
+use saker_flash::{Cells, Flash, SyncNumber};
 use saker_segment_store::SegmentId;
 use saker_sim::{Rng, Seed};
 use std::path::{Path, PathBuf};
@@ -31,9 +31,14 @@ trait Keeper: Sized {
     fn change(&mut self, cell: usize, rng: &mut Rng) -> Option<Vec<u8>>;
     fn get(&mut self, cell: usize) -> Option<Vec<u8>>;
     fn flush(&mut self);
+    /// The same with a sync beside.
+    fn begin_flush(&mut self) -> SyncNumber;
+    /// Looks whether it has ended.
+    fn go_on(&mut self);
     /// Copies the image, if it can in the middle of a change that never happens.
     fn copy_in_the_middle(&mut self, from: &Path, to: &Path, rng: &mut Rng);
     fn flash(&self) -> &Flash;
+    fn flash_mut(&mut self) -> &mut Flash;
 }
 
 fn key(cell: usize) -> Vec<u8> {
@@ -72,6 +77,14 @@ impl Keeper for Store {
         self.flush();
     }
 
+    fn begin_flush(&mut self) -> SyncNumber {
+        self.begin_flush()
+    }
+
+    fn go_on(&mut self) {
+        self.go_on();
+    }
+
     fn copy_in_the_middle(&mut self, from: &Path, to: &Path, rng: &mut Rng) {
         // Longer than a segment's page, so that it is read in parts.
         let bytes = 1200 + rng.below(1800) as u32;
@@ -81,6 +94,10 @@ impl Keeper for Store {
 
     fn flash(&self) -> &Flash {
         &self.flash
+    }
+
+    fn flash_mut(&mut self) -> &mut Flash {
+        &mut self.flash
     }
 }
 
@@ -119,12 +136,24 @@ impl Keeper for Blocks {
         self.flush();
     }
 
+    fn begin_flush(&mut self) -> SyncNumber {
+        self.begin_flush()
+    }
+
+    fn go_on(&mut self) {
+        self.go_on();
+    }
+
     fn copy_in_the_middle(&mut self, from: &Path, to: &Path, _rng: &mut Rng) {
         std::fs::copy(from, to).expect("copies");
     }
 
     fn flash(&self) -> &Flash {
         &self.flash
+    }
+
+    fn flash_mut(&mut self) -> &mut Flash {
+        &mut self.flash
     }
 }
 
@@ -135,6 +164,12 @@ struct Run {
     rng: Rng,
     /// What each cell may hold after a crash: its content at the last flush, and everything since.
     allowed: Vec<Vec<Option<Vec<u8>>>>,
+    /// Syncs go on beside changes.
+    beside: bool,
+    /// A flush on its way, and how many contents each cell had had when its sync began.
+    flushing: Option<(SyncNumber, Vec<usize>)>,
+    /// Changes while a flush was on its way.
+    meanwhile: u64,
 }
 
 impl Run {
@@ -146,22 +181,53 @@ impl Run {
         let OpenImage { media, ring, .. } = open_as(&self.path, Access::Write, self.boot_id())
             .unwrap_or_else(|error| panic!("boot {}: {error}", self.boot));
         let media = Watched::new(media, &self.path, self.rng.next_u64());
-        K::open(media, ring, self.capacitor).unwrap_or_else(|damage| panic!("boot {}: {damage}", self.boot))
+        let store = K::open(media, ring, self.capacitor);
+        self.begin(store.unwrap_or_else(|damage| panic!("boot {}: {damage}", self.boot)))
+    }
+
+    fn begin<K: Keeper>(&mut self, mut store: K) -> K {
+        self.flushing = None;
+        if self.beside {
+            store.flash_mut().allow_syncs_beside();
+            assert!(store.flash().has_syncs_beside());
+        }
+        store
     }
 
     fn work<K: Keeper>(&mut self, store: &mut K) {
         for _ in 0..50 + self.rng.below(600) {
             let cell = self.rng.below(CELLS as u64) as usize;
+            self.look(store);
             if self.rng.below(33) == 0 {
                 self.flush(store);
             } else {
+                self.meanwhile += u64::from(self.flushing.is_some());
                 let now = store.change(cell, &mut self.rng);
                 self.allowed[cell].push(now);
             }
         }
     }
 
+    /// The contents at the beginning of a flush are the oldest that may be there once it has ended.
+    fn look<K: Keeper>(&mut self, store: &mut K) {
+        store.go_on();
+        let Some((number, had)) = &self.flushing else { return };
+        if let Some(result) = store.flash().sync_result(*number) {
+            result.expect("syncs");
+            self.allowed.iter_mut().zip(had).for_each(|(versions, had)| _ = versions.drain(..had - 1));
+            self.flushing = None;
+        }
+    }
+
     fn flush<K: Keeper>(&mut self, store: &mut K) {
+        if self.beside {
+            while self.flushing.is_some() {
+                self.look(store);
+            }
+            let number = store.begin_flush();
+            self.flushing = Some((number, self.allowed.iter().map(Vec::len).collect()));
+            return;
+        }
         store.flush();
         for versions in &mut self.allowed {
             versions.drain(..versions.len() - 1);
@@ -186,7 +252,8 @@ impl Run {
         let OpenImage { media, ring, .. } =
             open_as(&self.path, Access::Write, self.boot_id()).expect("opens after a kill");
         let media = Watched::with_durable(media, &self.path, durable, self.rng.next_u64());
-        let mut store = K::open(media, ring, self.capacitor).expect("recovers after a kill");
+        let store = K::open(media, ring, self.capacitor).expect("recovers after a kill");
+        let mut store = self.begin(store);
         for (cell, versions) in self.allowed.iter().enumerate() {
             assert_eq!(Some(&store.get(cell)), versions.last(), "boot {}: cell {cell}", self.boot);
         }
@@ -207,11 +274,21 @@ impl Run {
     }
 }
 
-fn crashes<K: Keeper>(path: &Path, capacitor: bool, seed: u64) -> u64 {
+/// Erases, and changes while a flush was on its way.
+fn crashes<K: Keeper>(path: &Path, capacitor: bool, beside: bool, seed: u64) -> (u64, u64) {
     create(path, &K::image(capacitor)).expect("creates");
     let rng = Seed(seed).child("crash").rng();
     let allowed = vec![vec![None]; CELLS];
-    let mut run = Run { path: path.to_path_buf(), capacitor, boot: 1, rng, allowed };
+    let mut run = Run {
+        path: path.to_path_buf(),
+        capacitor,
+        boot: 1,
+        rng,
+        allowed,
+        beside,
+        flushing: None,
+        meanwhile: 0,
+    };
     let mut erases = 0;
     for _ in 0..6 {
         let mut store = run.open::<K>();
@@ -228,15 +305,20 @@ fn crashes<K: Keeper>(path: &Path, capacitor: bool, seed: u64) -> u64 {
         erases = (0..20).map(|n| u64::from(store.flash().media().epoch(SegmentId(n)))).sum();
         run.crash(store);
     }
-    erases
+    (erases, run.meanwhile)
 }
 
 fn hold<K: Keeper>(capacitor: bool) {
+    hold_with::<K>(capacitor, false);
+}
+
+fn hold_with<K: Keeper>(capacitor: bool, beside: bool) {
     let dir = directory();
     for seed in saker_testing::seeds(saker_testing::tier(30, 600)) {
         let path = dir.path().join(seed.to_string());
-        let erases = crashes::<K>(&path, capacitor, seed);
+        let (erases, meanwhile) = crashes::<K>(&path, capacitor, beside, seed);
         assert!(erases > 5, "seed {seed}: histories without erases prove little: {erases}");
+        assert_eq!(beside, meanwhile > 100, "seed {seed}: {meanwhile} changes while a flush was on its way");
         std::fs::remove_file(&path).expect("removes");
     }
 }
@@ -259,4 +341,24 @@ fn a_system_crash_loses_no_flushed_blocks() {
 #[test]
 fn a_system_crash_loses_no_flushed_blocks_without_a_capacitor() {
     hold::<Blocks>(false);
+}
+
+#[test]
+fn a_system_crash_while_syncs_go_on_beside_loses_nothing_that_was_flushed() {
+    hold_with::<Store>(true, true);
+}
+
+#[test]
+fn a_system_crash_while_syncs_go_on_beside_loses_no_flushed_pairs_without_a_capacitor() {
+    hold_with::<Store>(false, true);
+}
+
+#[test]
+fn a_system_crash_while_syncs_go_on_beside_loses_no_flushed_blocks() {
+    hold_with::<Blocks>(true, true);
+}
+
+#[test]
+fn a_system_crash_while_syncs_go_on_beside_loses_no_flushed_blocks_without_a_capacitor() {
+    hold_with::<Blocks>(false, true);
 }

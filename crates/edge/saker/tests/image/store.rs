@@ -6,7 +6,7 @@ use saker_engine::hash_store::recover::Recovery;
 use saker_engine::{
     Condition, Context, Engine, HashStore, HashStoreConfig, Job, KvError, Progress, Recover, Source,
 };
-use saker_flash::{Cells, FaultPlan, Flash};
+use saker_flash::{Cells, FaultPlan, Flash, SyncNumber};
 use saker_segment_store::{PageBuffer, PageBufferMemory, PowerHistory, SegmentStore, Step};
 use saker_sim::{Class, Free};
 
@@ -36,6 +36,12 @@ impl Store {
         Ok(this)
     }
 
+    /// Looks whether a sync beside has ended.
+    pub fn go_on(&mut self) {
+        self.flash.look_for_syncs();
+        self.settle();
+    }
+
     fn settle(&mut self) {
         while let Some((_, done)) = self.flash.take_completion() {
             self.store.completed(&done, &mut self.flash.view(OWNER, Class::Background));
@@ -55,7 +61,7 @@ impl Store {
     fn run<T>(&mut self, mut op: impl FnMut(&mut HashStore, &mut Flash) -> Step<T>) -> T {
         for _ in 0..100_000 {
             let step = op(&mut self.store, &mut self.flash);
-            self.settle();
+            self.go_on();
             match step {
                 Step::Done(result) => {
                     if self.store.job(&self.flash.view(OWNER, Class::Foreground)).is_some() {
@@ -65,7 +71,9 @@ impl Store {
                 }
                 Step::Blocked(_) => {
                     self.background();
-                    self.flash.cool();
+                    if self.flash.is_quiet() {
+                        self.flash.cool();
+                    }
                 }
                 Step::Need(_) => panic!("untimed flash is always resident"),
             }
@@ -107,14 +115,26 @@ impl Store {
     }
 
     pub fn flush(&mut self) {
+        self.finish_programs();
+        let _ = self.flash.view(OWNER, Class::Foreground).waiting_for_syncs().sync();
+        self.settle();
+    }
+
+    /// The same with a sync beside.
+    pub fn begin_flush(&mut self) -> SyncNumber {
+        self.finish_programs();
+        self.flash.begin_sync()
+    }
+
+    fn finish_programs(&mut self) {
         let tag = self.store.flush(&mut self.flash.view(OWNER, Class::Foreground));
         self.settle();
         for _ in 0..100_000 {
             if self.store.is_flushed(tag, self.flash.finished()) {
-                let _ = self.flash.view(OWNER, Class::Foreground).sync();
-                return self.settle();
+                return;
             }
             self.background();
+            self.go_on();
         }
         panic!("no progress");
     }

@@ -23,6 +23,8 @@ pub struct Watched {
     /// The file at some moments since.
     moments: Vec<Vec<u8>>,
     rng: Rng,
+    /// A sync beside: the file when it began, how many moments were remembered then, and how often somebody looks before it has ended.
+    begun: Option<(Vec<u8>, usize, u64)>,
     /// What crashes could leave at each operation, if somebody wants to know.
     crashes: Option<Vec<Vec<u8>>>,
 }
@@ -41,6 +43,7 @@ impl Watched {
             durable,
             moments: Vec::new(),
             rng: Seed(seed).rng(),
+            begun: None,
             crashes: None,
         }
     }
@@ -86,6 +89,10 @@ impl Watched {
     }
 
     fn synced(&mut self, durable: Vec<u8>) {
+        if let Some((file, moments, _)) = &mut self.begun {
+            // The one beside ends later, and makes nothing older last.
+            (*file, *moments) = (durable.clone(), 0);
+        }
         self.durable = durable;
         self.moments.clear();
     }
@@ -178,6 +185,30 @@ impl Cells for Watched {
         let now = self.now();
         self.synced(now);
         Ok(())
+    }
+    fn allow_syncs_beside(&mut self) -> bool {
+        self.inner.allow_syncs_beside()
+    }
+    fn begin_sync(&mut self) {
+        self.begun = Some((self.now(), self.moments.len(), self.rng.below(40)));
+        self.inner.begin_sync();
+    }
+    fn ended_sync(&mut self) -> Option<Result<(), CellError>> {
+        let (.., looks) = self.begun.as_mut()?;
+        if *looks > 0 {
+            *looks -= 1;
+            return None;
+        }
+        let (file, moments, _) = self.begun.take()?;
+        let result = loop {
+            match self.inner.ended_sync() {
+                Some(result) => break result,
+                None => std::thread::yield_now(),
+            }
+        };
+        self.durable = file;
+        self.moments.drain(..moments.min(self.moments.len()));
+        Some(result)
     }
     fn syncs(&self) -> u64 {
         self.inner.syncs()

@@ -64,7 +64,7 @@ impl<T> Device<T> {
     /// A sync of the medium and the page buffer. False if it failed.
     pub(crate) fn sync_all(&mut self) -> bool {
         let Some(owner) = self.namespaces.first().map(|ns| ns.owner()) else { return true };
-        saker_segment_store::SegmentStore::sync(&mut self.flash.view(owner, Class::Foreground));
+        self.flash.sync_now(owner);
         let mut ok = true;
         while let Some((owner, done)) = self.flash.take_completion() {
             ok &= done.io != saker_segment_store::Io::Sync || done.result.is_ok();

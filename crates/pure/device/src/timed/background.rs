@@ -81,6 +81,7 @@ impl Device<Timed> {
         let recovering = self.namespaces[n].is_recovering();
         let mut view = self.flash.view(owner, if recovering { Class::Foreground } else { Class::Background });
         let step = if recovering {
+            view = view.waiting_for_syncs();
             let step = self.namespaces[n].recover(&mut view);
             step.map(|progress| match progress {
                 Progress::Finished => Background::Idle,

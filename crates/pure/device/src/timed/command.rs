@@ -38,6 +38,7 @@ impl Device<Timed> {
             erasures: 0,
             request: None,
             stage: Stage::Fetched,
+            syncing: None,
             reply: failed(Status::SUCCESS),
             pages: None,
             head,
@@ -241,8 +242,9 @@ impl Device<Timed> {
     fn sync(&mut self, id: Id) {
         let token = self.token(id);
         let (tag, n) = (token.reply.flush.expect("a Flush names its tag"), token.namespace);
+        let is_syncing = token.syncing.is_some();
         let finished = self.flash.finished();
-        if !self.namespaces[n].is_flushed(tag, finished) && !self.is_kept_by_ring() {
+        if !is_syncing && !self.namespaces[n].is_flushed(tag, finished) && !self.is_kept_by_ring() {
             if tag <= finished || self.flash.is_held() {
                 // Programs failed, and the worker makes that good; or it finds that they cannot be made now.
                 self.start_worker(n);
@@ -267,12 +269,30 @@ impl Device<Timed> {
             (token.request, token.stage) = (Some(request), Stage::Ready);
             return self.want_core(Work::Command(id));
         }
-        if !self.sync_all() {
-            let status = self.not_flushed();
-            return self.refuse(id, status);
+        match self.synced(id) {
+            None => self.tempo.flushing.push(id),
+            Some(true) => {
+                self.token(id).reply.flush = None;
+                self.post(id);
+            }
+            Some(false) => {
+                let status = self.not_flushed();
+                self.refuse(id, status);
+            }
         }
-        self.token(id).reply.flush = None;
-        self.post(id);
+    }
+
+    /// The sync at the end of a Flush. Whether it succeeded; `None`: it goes on beside other commands.
+    fn synced(&mut self, id: Id) -> Option<bool> {
+        if !self.flash.has_syncs_beside() {
+            return Some(self.sync_all());
+        }
+        let number = match self.token(id).syncing {
+            Some(number) => number,
+            None => self.flash.begin_sync(),
+        };
+        self.token(id).syncing = Some(number);
+        self.flash.sync_result(number).map(|result| result.is_ok())
     }
 
     /// The command ends with an error.

@@ -147,9 +147,9 @@ impl Flash {
     }
 
     /// Whoever erases an owner as a whole is told of the failure: the next power-on goes on with it.
-    fn fail_or_hold(&mut self, job: JobKind, error: CellError) {
+    pub(super) fn fail_or_hold(&mut self, job: JobKind, error: CellError) {
         match job {
-            JobKind::Erase { tag, segment, owner } if self.media.erasing().contains(&owner) => {
+            JobKind::Erase { tag, segment, owner, .. } if self.media.erasing().contains(&owner) => {
                 self.complete(owner, tag, Io::Erase(segment), Err(error));
             }
             _ => self.hold(job, error),
@@ -165,7 +165,7 @@ impl Flash {
     /// A segment that nobody has any more is erased when the host's file allows it.
     pub(super) fn erase_later(&mut self, segment: SegmentId, error: CellError) {
         let tag = self.tag();
-        self.hold(JobKind::Erase { tag, segment, owner: NOBODY }, error);
+        self.hold(JobKind::Erase { tag, segment, owner: NOBODY, is_synced: false }, error);
     }
 
     fn keep(&mut self, job: JobKind) {
@@ -181,8 +181,8 @@ impl Flash {
             JobKind::Program { tag, at, slot, owner } => {
                 (owner, tag, Io::Program { at, slot }, self.program_cells(at, slot))
             }
-            JobKind::Erase { tag, segment, owner } => {
-                (owner, tag, Io::Erase(segment), self.erase_cells(segment, owner))
+            JobKind::Erase { tag, segment, owner, is_synced } => {
+                (owner, tag, Io::Erase(segment), self.erase_cells(segment, owner, is_synced))
             }
             JobKind::Read(_) => unreachable!("reads are not held"),
         };

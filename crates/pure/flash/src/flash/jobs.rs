@@ -11,8 +11,19 @@ use saker_sim::Class;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum JobKind {
     Read(PageAddr),
-    Program { tag: Tag, at: PageAddr, slot: SlotId, owner: u16 },
-    Erase { tag: Tag, segment: SegmentId, owner: u16 },
+    Program {
+        tag: Tag,
+        at: PageAddr,
+        slot: SlotId,
+        owner: u16,
+    },
+    /// `is_synced`: all that was done before it is proof against a crash of the operating system.
+    Erase {
+        tag: Tag,
+        segment: SegmentId,
+        owner: u16,
+        is_synced: bool,
+    },
 }
 
 /// Operations on their way, by number. Numbers are used again.
@@ -58,7 +69,8 @@ impl Flash {
                 self.stats.pages_read += u64::from(self.nand);
                 self.reads.arrive(page);
             }
-            JobKind::Program { .. } | JobKind::Erase { .. } => self.finish_or_hold(kind),
+            JobKind::Program { .. } => self.finish_or_hold(kind),
+            JobKind::Erase { .. } => self.finish_erase(kind),
         }
     }
 
@@ -85,13 +97,18 @@ impl Flash {
         self.stats.failures += 1;
     }
 
-    pub(super) fn erase_cells(&mut self, segment: SegmentId, owner: u16) -> Result<(), CellError> {
+    pub(super) fn erase_cells(
+        &mut self,
+        segment: SegmentId,
+        owner: u16,
+        is_synced: bool,
+    ) -> Result<(), CellError> {
         let (luns, geometry) = (self.shape.luns as usize, self.shape.geometry);
         (0..geometry.segment_pages).for_each(|index| self.reads.outdate(geometry.page(segment, index)));
         self.programmed[segment.0 as usize * luns..][..luns].fill(0);
         let result = if self.faults.erase_fails() {
             Err(CellError::Erase)
-        } else if self.media.erasing().contains(&owner) {
+        } else if is_synced || self.media.erasing().contains(&owner) {
             self.media.erase_unordered(segment)
         } else {
             self.erase_after_sync(segment)
@@ -120,13 +137,15 @@ impl Flash {
         if self.page_buffer.free_slots() < usize::from(self.page_buffer.slots()) / 4
             && self.page_buffer.cooling() > 0
         {
-            let _ = self.sync_media();
+            self.cool_soon();
         }
     }
 
     pub(super) fn sync_media(&mut self) -> Result<(), CellError> {
+        let cooling = self.page_buffer.cooling();
         self.media.sync()?;
-        self.page_buffer.cooled();
+        self.page_buffer.cooled(cooling);
+        self.syncs.none_cools();
         Ok(())
     }
 

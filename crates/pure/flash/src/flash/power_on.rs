@@ -15,6 +15,7 @@ use super::held::Held;
 use super::jobs::Jobs;
 use super::ordered::Ordered;
 use super::reads::ReadPins;
+use super::syncs::Syncs;
 use super::{Flash, FlashStats};
 use crate::ftl::Superblocks;
 use crate::nand::{AnyCells, Cell, Cells, FaultPlan, Faults, TimingModel, Timings};
@@ -53,6 +54,7 @@ impl Flash {
             jobs: Jobs::default(),
             held: Held::default(),
             ordered: Ordered::default(),
+            syncs: Syncs::default(),
             reads: ReadPins::default(),
             programmed: vec![0; shape.geometry.segments as usize * shape.luns as usize],
             powered: true,

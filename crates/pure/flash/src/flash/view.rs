@@ -7,8 +7,8 @@ use super::ordered::Program;
 use crate::nand::timing::Work;
 use crate::nand::{Cell, Cells};
 use saker_segment_store::{
-    CellError, Checked, Geometry, Io, Order, Page, PageAddr, PageBuffer, PowerHistory, SegmentId,
-    SegmentStore, SegmentView, SlotId, Tag,
+    CellError, Checked, Geometry, Order, Page, PageAddr, PageBuffer, PowerHistory, SegmentId, SegmentStore,
+    SegmentView, SlotId, Tag,
 };
 use saker_sim::Class;
 
@@ -17,9 +17,17 @@ use saker_sim::Class;
 pub struct NamespaceSegments<'a> {
     pub(super) flash: &'a mut Flash,
     pub(super) owner: u16,
+    /// None goes on beside the owner.
+    pub(super) waits_for_syncs: bool,
 }
 
 impl NamespaceSegments<'_> {
+    /// For an owner that goes on when a sync has ended and looks at no tag, as one that recovers.
+    #[must_use]
+    pub fn waiting_for_syncs(self) -> Self {
+        Self { waits_for_syncs: true, ..self }
+    }
+
     /// Everything up to this tag has completed.
     pub fn finished(&self) -> Tag {
         self.flash.finished()
@@ -108,18 +116,22 @@ impl SegmentStore for NamespaceSegments<'_> {
             return tag;
         }
         if flash.model.is_some() {
-            flash.start(JobKind::Erase { tag, segment, owner }, Work::Erase(segment), Class::Background);
+            flash.start(
+                JobKind::Erase { tag, segment, owner, is_synced: false },
+                Work::Erase(segment),
+                Class::Background,
+            );
         } else {
-            flash.finish(JobKind::Erase { tag, segment, owner });
+            flash.finish(JobKind::Erase { tag, segment, owner, is_synced: false });
         }
         tag
     }
 
     fn sync(&mut self) -> Tag {
-        let tag = self.flash.tag();
-        let result = self.flash.sync_and_cover();
-        self.flash.complete(self.owner, tag, Io::Sync, result);
-        tag
+        if self.waits_for_syncs || !self.flash.has_syncs_beside() {
+            return self.flash.sync_now(self.owner);
+        }
+        self.flash.sync_beside(self.owner)
     }
 
     fn last_tag(&self) -> Tag {

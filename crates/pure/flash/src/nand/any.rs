@@ -175,6 +175,18 @@ impl Cells for AnyCells {
         each!(self, c => c.sync())
     }
 
+    fn allow_syncs_beside(&mut self) -> bool {
+        each!(self, c => c.allow_syncs_beside())
+    }
+
+    fn begin_sync(&mut self) {
+        each!(self, c => c.begin_sync());
+    }
+
+    fn ended_sync(&mut self) -> Option<Result<(), CellError>> {
+        each!(self, c => c.ended_sync())
+    }
+
     fn syncs(&self) -> u64 {
         each!(self, c => c.syncs())
     }

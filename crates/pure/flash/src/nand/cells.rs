@@ -137,6 +137,20 @@ pub trait Cells: Any + Debug + Send {
     fn written_pages(&self, segment: SegmentId) -> u32;
     /// Makes everything so far proof against an operating-system crash.
     fn sync(&mut self) -> Result<(), CellError>;
+    /// Syncs may go on beside the device from here on ([`Cells::begin_sync`]): whoever runs it looks for their ends again and again. False:
+    /// these cells have none.
+    fn allow_syncs_beside(&mut self) -> bool {
+        false
+    }
+    /// Begins a sync of everything so far, which goes on beside what is done next. One at a time, and only where they are
+    /// allowed.
+    fn begin_sync(&mut self) {
+        unreachable!("cells without syncs beside are not asked for one");
+    }
+    /// What came of the sync that was begun, once it has ended.
+    fn ended_sync(&mut self) -> Option<Result<(), CellError>> {
+        None
+    }
     /// How often the cells were synced, syncs that an erase needed included. Each covers the page buffer as well.
     fn syncs(&self) -> u64 {
         0

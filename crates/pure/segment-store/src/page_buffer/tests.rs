@@ -105,7 +105,7 @@ fn a_slot_that_waits_for_a_sync_is_not_in_use() {
     assert_eq!((page_buffer.view(slot), page_buffer.survey()), (Ok(None), Ok(Vec::new())));
     let found = PageBuffer::new(PageBufferMemory::from_bytes(page_buffer.memory()), 2, 512, 64);
     assert_eq!(found.survey().expect("sound").len(), 1, "a kill brings it back");
-    page_buffer.cooled();
+    page_buffer.cooled(1);
     assert_eq!((page_buffer.view(slot), page_buffer.free_slots()), (Ok(None), 2));
 }
 
