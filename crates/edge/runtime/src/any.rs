@@ -79,6 +79,14 @@ impl AnyDevice {
         matches!(self, Self::Timed(_))
     }
 
+    /// A device that keeps time goes on while its image is synced ([`Device::allow_syncs_beside`]). Only before it gets a thread of its own: nobody
+    /// else looks again and again whether a sync has ended.
+    pub fn allow_syncs_beside(&mut self) {
+        if let Self::Timed(device) = self {
+            device.allow_syncs_beside();
+        }
+    }
+
     /// Brings in the memory of all cells kept in memory, and of the index of so many pairs a namespace.
     pub fn bring_in(&mut self, pairs: u64) {
         each!(self, d => d.bring_in(pairs));
@@ -207,10 +215,7 @@ impl DeviceThread {
     }
 
     /// Starts the thread; it does `first` before anything else.
-    pub fn start_with(mut device: AnyDevice, first: impl FnOnce() + Send + 'static) -> Self {
-        if let AnyDevice::Timed(device) = &mut device {
-            device.allow_syncs_beside();
-        }
+    pub fn start_with(device: AnyDevice, first: impl FnOnce() + Send + 'static) -> Self {
         let (stop, lag) = (Arc::new(AtomicBool::new(false)), Arc::new(Lag::default()));
         let (stop2, lag2) = (Arc::clone(&stop), Arc::clone(&lag));
         let handle = std::thread::Builder::new().name("saker-device".into());

@@ -142,10 +142,14 @@ const REMOTE_PROFILE: &str = "remote";
 
 fn start(url: &DeviceUrl) -> Result<(AnyDriver, Port, String), Error> {
     let (device, host, profile) = made(url, &|queue_pairs| attach(url.depth, queue_pairs))?;
-    let device = refuse_damaged(device)?;
+    let mut device = refuse_damaged(device)?;
     let driver = if url.threads == 0 {
         AnyDriver::Inline(device)
     } else {
+        // The main tree's Flushes are what writes to the device's tree wait for. One tree alone loses by it (docs/decisions/image.md).
+        if url.hybrid.is_some() {
+            device.allow_syncs_beside();
+        }
         AnyDriver::Thread(DeviceThread::start(device))
     };
     Ok((driver, port(&host), profile))

@@ -27,7 +27,7 @@ impl Flash {
         };
         !self.completions.iter().any(|(other, _)| *other == owner)
             && !self.jobs.iter().any(|(_, kind)| is_running(kind))
-            && !self.syncs.has_erases_of(owner)
+            && !self.syncs.has_any_of(owner)
     }
 
     /// From here on the owners have nothing, whatever happens. Their slots are free, and erases of all that they hold are on

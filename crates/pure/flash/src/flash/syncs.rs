@@ -43,9 +43,8 @@ pub(super) struct Syncs {
 }
 
 impl Syncs {
-    /// Whether none is on its way: then nothing waits.
+    /// Whether none is on its way.
     pub fn is_idle(&self) -> bool {
-        debug_assert!(self.begun != self.ended || self.next.is_none() && self.waiting.is_empty());
         self.begun == self.ended
     }
 
@@ -54,10 +53,11 @@ impl Syncs {
         self.cooling = 0;
     }
 
-    pub fn has_erases_of(&self, of: u16) -> bool {
+    /// Whether erases or syncs of an owner wait.
+    pub fn has_any_of(&self, of: u16) -> bool {
         let is_its = |(_, waiting): &(u64, Waiting)| match waiting {
-            Waiting::Erase(JobKind::Erase { owner, .. }) => *owner == of,
-            _ => false,
+            Waiting::Erase(JobKind::Erase { owner, .. }) | Waiting::Sync { owner, .. } => *owner == of,
+            Waiting::Erase(_) => false,
         };
         self.waiting.iter().any(is_its)
     }
@@ -138,6 +138,8 @@ impl Flash {
         {
             self.want_sync(relied_on);
         }
+        let nothing_waits = self.syncs.next.is_none() && self.syncs.waiting.is_empty();
+        debug_assert!(!self.syncs.is_idle() || nothing_waits, "what waits has a sync that will end");
         true
     }
 
