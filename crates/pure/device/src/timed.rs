@@ -243,7 +243,8 @@ impl Device<Timed> {
             self.look_at_host();
             while self.step(now) {}
             if self.flash.look_for_syncs() {
-                self.after_sync();
+                // Flushes go on, and slots and segments may be free.
+                self.go_on_after_media(true);
             }
             if self.flash.resume_if_due() {
                 self.after_media();
@@ -414,24 +415,20 @@ impl Device<Timed> {
 
     /// Media operations completed: tell their owners, wake whoever waited.
     fn after_media(&mut self) {
-        let any = self.settle();
+        self.go_on_after_media(false);
+    }
+
+    fn go_on_after_media(&mut self, sync_ended: bool) {
+        let any = self.settle() || sync_ended;
         if self.wake_readers() {
             self.start_on_cores();
         }
         for id in std::mem::take(&mut self.tempo.awaiting) {
             self.on_stage(id);
         }
-        if any { self.go_on_with_waiting() } else { self.look_at_held() }
-    }
-
-    /// A sync has ended: Flushes go on, and slots and segments are free.
-    fn after_sync(&mut self) {
-        self.after_media();
-        self.go_on_with_waiting();
-    }
-
-    /// Whoever waits for the media may go on.
-    fn go_on_with_waiting(&mut self) {
+        if !any {
+            return self.look_at_held();
+        }
         self.tempo.quanta_while_held = 0;
         for n in 0..self.namespaces.len() {
             if !self.tempo.blocked[n].is_empty() {

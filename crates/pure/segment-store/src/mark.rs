@@ -10,7 +10,8 @@
 //!
 //! A slot has two. The shorter one is replaced before each sync, so the longer one, which the sync before made last,
 //! is still there if this sync never ends. Zero says nothing. One that is alone is new, or its sync was the last one: it
-//! may be there without what it vouches for. The next sync writes it a second time, also where nothing was added.
+//! may be there without what it vouches for. The next sync writes it a second time, also where nothing was added. That
+//! a process was killed amid a sync makes no difference: an image is synced when it is opened, before there are second marks.
 #![cfg_attr(
     not(test),
     deny(

@@ -146,7 +146,7 @@ fn start(url: &DeviceUrl) -> Result<(AnyDriver, Port, String), Error> {
     let driver = if url.threads == 0 {
         AnyDriver::Inline(device)
     } else {
-        // The main tree's Flushes are what writes to the device's tree wait for. One tree alone loses by it (docs/decisions/image.md).
+        // Measured: the hybrid is faster so, one tree alone slower (docs/decisions/image.md).
         if url.hybrid.is_some() {
             device.allow_syncs_beside();
         }

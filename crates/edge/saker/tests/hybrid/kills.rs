@@ -66,18 +66,25 @@ fn patiently(url: &str) -> Kv {
 #[test]
 fn a_killed_process_leaves_what_it_flushed() {
     let dir = tempfile::tempdir().expect("a folder");
-    lives(&image(dir.path()), saker_testing::tier(6, 200));
+    lives(&image(dir.path()), "", saker_testing::tier(6, 200));
+}
+
+/// With times an image is synced beside commands.
+#[test]
+fn a_process_that_is_killed_while_syncs_go_on_beside_leaves_what_it_flushed() {
+    let dir = tempfile::tempdir().expect("a folder");
+    lives(&image(dir.path()), "&timing=real", saker_testing::tier(4, 100));
 }
 
 #[test]
 fn a_killed_process_with_values_inside_leaves_what_it_flushed() {
     let dir = tempfile::tempdir().expect("a folder");
-    lives(&image_with(dir.path(), "unlimited"), saker_testing::tier(4, 100));
+    lives(&image_with(dir.path(), "unlimited"), "", saker_testing::tier(4, 100));
 }
 
 /// A process is killed while it writes: what it flushed is there, and no key has a value that is older than its last that was flushed.
-fn lives(image: &str, lives: u64) {
-    let url = format!("{image}=lazy&{PRESSED}");
+fn lives(image: &str, timing: &str, lives: u64) {
+    let url = format!("{image}=lazy&{PRESSED}{timing}");
     let (mut rng, mut first, mut redirected) = (Seed(11).rng(), 0, 0);
     // By key the last write that was flushed, of this life or an earlier one.
     let mut last = [None; KEYS as usize];

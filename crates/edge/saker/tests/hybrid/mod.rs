@@ -185,14 +185,33 @@ fn a_store_over_both_interfaces_is_a_store() {
 
 #[test]
 fn what_was_closed_is_there_and_what_was_formatted_is_not() {
+    closed_and_formatted("");
+}
+
+/// With times an image is synced beside commands.
+#[test]
+fn what_was_closed_while_syncs_go_on_beside_is_there_and_what_was_formatted_is_not() {
+    closed_and_formatted("&timing=real");
+}
+
+/// Whether a thread of this process syncs an image.
+fn is_synced_beside() -> bool {
+    let threads = std::fs::read_dir("/proc/self/task").expect("threads").flatten();
+    let names = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("comm")).ok());
+    names.into_iter().any(|name| name.trim() == "saker-sync")
+}
+
+fn closed_and_formatted(timing: &str) {
     let dir = tempfile::tempdir().expect("a folder");
-    let url = format!("{}=lazy&{PRESSED}", image(dir.path()));
+    let url = format!("{}=lazy&{PRESSED}{timing}", image(dir.path()));
     let (mut model, mut rng) = (Model::new(), Seed(3).rng());
     for life in 0..4 {
         let mut kv = Kv::open(&url).expect("opens");
         assert_eq!(all_of(&mut kv), model, "life {life}");
         history(&mut kv, &mut model, &mut rng, 1500);
+        kv.flush().expect("flushes");
         assert!(counter(&mut kv, "redirected_writes") > 0, "life {life}");
+        assert!(timing.is_empty() || is_synced_beside(), "life {life}");
         kv.close().expect("closes");
     }
     let mut kv = Kv::open(&url).expect("opens");

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A block namespace over the cells and the ring of an image.
 
+use crate::image::flushed::{Flushed, OWNER};
 use crate::image::support::RING_SLOTS;
 use saker_engine::Progress;
 use saker_flash::page_map::recover::Recovery;
 use saker_flash::page_map::{PageMap, PageMapConfig};
-use saker_flash::{Cells, FaultPlan, Flash, SyncNumber};
-use saker_segment_store::{PageBuffer, PageBufferMemory, PowerHistory, SegmentStore, Step};
+use saker_flash::{Cells, FaultPlan, Flash};
+use saker_segment_store::{PageBuffer, PageBufferMemory, PowerHistory, Step, Tag};
 use saker_sim::{Class, Free};
-
-const OWNER: u16 = 1;
 
 pub struct Blocks {
     pub flash: Flash,
@@ -37,24 +36,6 @@ impl Blocks {
         Ok(this)
     }
 
-    /// Looks whether a sync beside has ended.
-    pub fn go_on(&mut self) {
-        self.flash.look_for_syncs();
-        self.settle();
-    }
-
-    fn settle(&mut self) {
-        while let Some((_, done)) = self.flash.take_completion() {
-            self.map.completed(&done, &mut self.flash.view(OWNER, Class::Background));
-        }
-    }
-
-    fn background(&mut self) {
-        let finished = self.flash.finished();
-        let _ = self.map.background(finished, &mut self.flash.view(OWNER, Class::Background), &mut Free);
-        self.settle();
-    }
-
     fn run<T>(&mut self, mut op: impl FnMut(&mut PageMap, &mut Flash) -> Step<T>) -> T {
         for _ in 0..100_000 {
             let step = op(&mut self.map, &mut self.flash);
@@ -66,12 +47,7 @@ impl Blocks {
                     }
                     return result;
                 }
-                Step::Blocked(_) => {
-                    self.background();
-                    if self.flash.is_quiet() {
-                        self.flash.cool();
-                    }
-                }
+                Step::Blocked(_) => self.make_room(),
                 Step::Need(_) => panic!("untimed flash is always resident"),
             }
         }
@@ -103,30 +79,35 @@ impl Blocks {
         assert!(matches!(step, Step::Done(Ok(()))), "block {lba}: {step:?}");
         found
     }
+}
 
-    pub fn flush(&mut self) {
-        self.finish_programs();
-        let _ = self.flash.view(OWNER, Class::Foreground).waiting_for_syncs().sync();
-        self.settle();
+impl Flushed for Blocks {
+    fn flash(&self) -> &Flash {
+        &self.flash
     }
 
-    /// The same with a sync beside.
-    pub fn begin_flush(&mut self) -> SyncNumber {
-        self.finish_programs();
-        self.flash.begin_sync()
+    fn flash_mut(&mut self) -> &mut Flash {
+        &mut self.flash
     }
 
-    fn finish_programs(&mut self) {
-        let tag = self.map.flush(&mut self.flash.view(OWNER, Class::Foreground));
-        self.settle();
-        for _ in 0..100_000 {
-            if self.map.is_flushed(tag, self.flash.finished()) {
-                return;
-            }
-            self.background();
-            self.go_on();
+    fn program_all(&mut self) -> Tag {
+        self.map.flush(&mut self.flash.view(OWNER, Class::Foreground))
+    }
+
+    fn is_programmed(&self, tag: Tag) -> bool {
+        self.map.is_flushed(tag, self.flash.finished())
+    }
+
+    fn settle(&mut self) {
+        while let Some((_, done)) = self.flash.take_completion() {
+            self.map.completed(&done, &mut self.flash.view(OWNER, Class::Background));
         }
-        panic!("no progress");
+    }
+
+    fn background(&mut self) {
+        let finished = self.flash.finished();
+        let _ = self.map.background(finished, &mut self.flash.view(OWNER, Class::Background), &mut Free);
+        self.settle();
     }
 }
 

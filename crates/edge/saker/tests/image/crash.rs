@@ -2,12 +2,13 @@
 //! A crash of the operating system: what was synced is on the disk, and any sectors written later may be.
 
 use crate::image::blocks::Blocks;
+use crate::image::flushed::Flushed;
 use crate::image::landing::Interrupted;
 use crate::image::store::Store;
 use crate::image::support::{block_config, config, directory};
 use crate::image::watched::Watched;
 use saker::image::{Access, BootId, ImageConfig, OpenImage, create, open_as};
-use saker_flash::{Cells, Flash, SyncNumber};
+use saker_flash::{Cells, SyncNumber};
 use saker_segment_store::SegmentId;
 use saker_sim::{Rng, Seed};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ fn watched<K: Keeper>(store: &K) -> &Watched {
     store.flash().media().get().expect("watched cells")
 }
 
-trait Keeper: Sized {
+trait Keeper: Flushed + Sized {
     fn image(capacitor: bool) -> ImageConfig;
     fn open(
         media: Watched,
@@ -30,15 +31,8 @@ trait Keeper: Sized {
     /// Stores random content, or deletes. Gives what is there now.
     fn change(&mut self, cell: usize, rng: &mut Rng) -> Option<Vec<u8>>;
     fn get(&mut self, cell: usize) -> Option<Vec<u8>>;
-    fn flush(&mut self);
-    /// The same with a sync beside.
-    fn begin_flush(&mut self) -> SyncNumber;
-    /// Looks whether it has ended.
-    fn go_on(&mut self);
     /// Copies the image, if it can in the middle of a change that never happens.
     fn copy_in_the_middle(&mut self, from: &Path, to: &Path, rng: &mut Rng);
-    fn flash(&self) -> &Flash;
-    fn flash_mut(&mut self) -> &mut Flash;
 }
 
 fn key(cell: usize) -> Vec<u8> {
@@ -73,31 +67,11 @@ impl Keeper for Store {
         self.get(&key(cell))
     }
 
-    fn flush(&mut self) {
-        self.flush();
-    }
-
-    fn begin_flush(&mut self) -> SyncNumber {
-        self.begin_flush()
-    }
-
-    fn go_on(&mut self) {
-        self.go_on();
-    }
-
     fn copy_in_the_middle(&mut self, from: &Path, to: &Path, rng: &mut Rng) {
         // Longer than a segment's page, so that it is read in parts.
         let bytes = 1200 + rng.below(1800) as u32;
         let mut source = Interrupted { bytes, copy: Some((from, to, rng.below(3))) };
         self.put_from(&key(0), &mut source).expect_err("its transfer fails");
-    }
-
-    fn flash(&self) -> &Flash {
-        &self.flash
-    }
-
-    fn flash_mut(&mut self) -> &mut Flash {
-        &mut self.flash
     }
 }
 
@@ -132,28 +106,8 @@ impl Keeper for Blocks {
         self.read(cell as u64)
     }
 
-    fn flush(&mut self) {
-        self.flush();
-    }
-
-    fn begin_flush(&mut self) -> SyncNumber {
-        self.begin_flush()
-    }
-
-    fn go_on(&mut self) {
-        self.go_on();
-    }
-
     fn copy_in_the_middle(&mut self, from: &Path, to: &Path, _rng: &mut Rng) {
         std::fs::copy(from, to).expect("copies");
-    }
-
-    fn flash(&self) -> &Flash {
-        &self.flash
-    }
-
-    fn flash_mut(&mut self) -> &mut Flash {
-        &mut self.flash
     }
 }
 

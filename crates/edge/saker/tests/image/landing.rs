@@ -3,6 +3,7 @@
 //!
 //! The source of the value takes a copy of the image when its bytes are asked for: what a process killed there leaves.
 
+use crate::image::flushed::Flushed;
 use crate::image::store::Store;
 use crate::image::support::{config, directory};
 use saker::image::{Access, OpenImage, create, open};

@@ -7,6 +7,7 @@ mod crash_pages;
 mod cycles;
 mod damage;
 mod equal;
+mod flushed;
 mod format;
 mod kill;
 mod landing;

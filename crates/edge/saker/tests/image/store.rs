@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A hash store over the cells and the ring of an image.
 
+use crate::image::flushed::{Flushed, OWNER};
 use crate::image::support::RING_SLOTS;
 use saker_engine::hash_store::recover::Recovery;
 use saker_engine::{
     Condition, Context, Engine, HashStore, HashStoreConfig, Job, KvError, Progress, Recover, Source,
 };
-use saker_flash::{Cells, FaultPlan, Flash, SyncNumber};
-use saker_segment_store::{PageBuffer, PageBufferMemory, PowerHistory, SegmentStore, Step};
+use saker_flash::{Cells, FaultPlan, Flash};
+use saker_segment_store::{PageBuffer, PageBufferMemory, PowerHistory, Step, Tag};
 use saker_sim::{Class, Free};
-
-const OWNER: u16 = 1;
 
 pub struct Store {
     pub flash: Flash,
@@ -36,28 +35,6 @@ impl Store {
         Ok(this)
     }
 
-    /// Looks whether a sync beside has ended.
-    pub fn go_on(&mut self) {
-        self.flash.look_for_syncs();
-        self.settle();
-    }
-
-    fn settle(&mut self) {
-        while let Some((_, done)) = self.flash.take_completion() {
-            self.store.completed(&done, &mut self.flash.view(OWNER, Class::Background));
-        }
-    }
-
-    fn background(&mut self) {
-        let finished = self.flash.finished();
-        let _ = self.store.background(
-            Job::UPKEEP,
-            finished,
-            &mut Context::new(&mut self.flash.view(OWNER, Class::Background), &mut Free),
-        );
-        self.settle();
-    }
-
     fn run<T>(&mut self, mut op: impl FnMut(&mut HashStore, &mut Flash) -> Step<T>) -> T {
         for _ in 0..100_000 {
             let step = op(&mut self.store, &mut self.flash);
@@ -69,12 +46,7 @@ impl Store {
                     }
                     return result;
                 }
-                Step::Blocked(_) => {
-                    self.background();
-                    if self.flash.is_quiet() {
-                        self.flash.cool();
-                    }
-                }
+                Step::Blocked(_) => self.make_room(),
                 Step::Need(_) => panic!("untimed flash is always resident"),
             }
         }
@@ -113,30 +85,39 @@ impl Store {
             Err(other) => panic!("{other}"),
         }
     }
+}
 
-    pub fn flush(&mut self) {
-        self.finish_programs();
-        let _ = self.flash.view(OWNER, Class::Foreground).waiting_for_syncs().sync();
-        self.settle();
+impl Flushed for Store {
+    fn flash(&self) -> &Flash {
+        &self.flash
     }
 
-    /// The same with a sync beside.
-    pub fn begin_flush(&mut self) -> SyncNumber {
-        self.finish_programs();
-        self.flash.begin_sync()
+    fn flash_mut(&mut self) -> &mut Flash {
+        &mut self.flash
     }
 
-    fn finish_programs(&mut self) {
-        let tag = self.store.flush(&mut self.flash.view(OWNER, Class::Foreground));
-        self.settle();
-        for _ in 0..100_000 {
-            if self.store.is_flushed(tag, self.flash.finished()) {
-                return;
-            }
-            self.background();
-            self.go_on();
+    fn program_all(&mut self) -> Tag {
+        self.store.flush(&mut self.flash.view(OWNER, Class::Foreground))
+    }
+
+    fn is_programmed(&self, tag: Tag) -> bool {
+        self.store.is_flushed(tag, self.flash.finished())
+    }
+
+    fn settle(&mut self) {
+        while let Some((_, done)) = self.flash.take_completion() {
+            self.store.completed(&done, &mut self.flash.view(OWNER, Class::Background));
         }
-        panic!("no progress");
+    }
+
+    fn background(&mut self) {
+        let finished = self.flash.finished();
+        let _ = self.store.background(
+            Job::UPKEEP,
+            finished,
+            &mut Context::new(&mut self.flash.view(OWNER, Class::Background), &mut Free),
+        );
+        self.settle();
     }
 }
 

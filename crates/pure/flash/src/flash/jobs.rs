@@ -70,7 +70,7 @@ impl Flash {
                 self.reads.arrive(page);
             }
             JobKind::Program { .. } => self.finish_or_hold(kind),
-            JobKind::Erase { .. } => self.finish_erase(kind),
+            JobKind::Erase { tag, segment, owner, .. } => self.finish_erase(tag, segment, owner),
         }
     }
 

@@ -12,7 +12,7 @@
 use super::Flash;
 use super::jobs::JobKind;
 use crate::nand::Cells;
-use saker_segment_store::{CellError, Io, Tag};
+use saker_segment_store::{CellError, Io, SegmentId, Tag};
 use std::collections::VecDeque;
 
 /// Which sync: they are counted from 1.
@@ -21,7 +21,7 @@ pub struct SyncNumber(u64);
 
 #[derive(Clone, Copy, Debug)]
 enum Waiting {
-    Erase(JobKind),
+    Erase { owner: u16, tag: Tag, segment: SegmentId },
     Sync { owner: u16, tag: Tag },
 }
 
@@ -55,11 +55,10 @@ impl Syncs {
 
     /// Whether erases or syncs of an owner wait.
     pub fn has_any_of(&self, of: u16) -> bool {
-        let is_its = |(_, waiting): &(u64, Waiting)| match waiting {
-            Waiting::Erase(JobKind::Erase { owner, .. }) | Waiting::Sync { owner, .. } => *owner == of,
-            Waiting::Erase(_) => false,
-        };
-        self.waiting.iter().any(is_its)
+        self.waiting.iter().any(|(_, waiting)| {
+            let (Waiting::Erase { owner, .. } | Waiting::Sync { owner, .. }) = waiting;
+            *owner == of
+        })
     }
 
     fn result(&self, number: u64) -> Option<Result<(), CellError>> {
@@ -144,24 +143,25 @@ impl Flash {
     }
 
     fn go_on_after(&mut self, waiting: Waiting, result: Result<(), CellError>) {
-        match (waiting, result) {
-            (Waiting::Sync { owner, tag }, result) => self.complete(owner, tag, Io::Sync, result),
-            (Waiting::Erase(JobKind::Erase { tag, segment, owner, .. }), Ok(())) => {
-                self.finish_or_hold(JobKind::Erase { tag, segment, owner, is_synced: true });
+        match waiting {
+            Waiting::Sync { owner, tag } => self.complete(owner, tag, Io::Sync, result),
+            Waiting::Erase { owner, tag, segment } => {
+                let job = JobKind::Erase { tag, segment, owner, is_synced: result.is_ok() };
+                match result {
+                    Ok(()) => self.finish_or_hold(job),
+                    Err(error) => self.fail_or_hold(job, error),
+                }
             }
-            (Waiting::Erase(job), Ok(())) => self.finish_or_hold(job),
-            (Waiting::Erase(job), Err(error)) => self.fail_or_hold(job, error),
         }
     }
 
     /// The time of an erase is over. It happens when what was done before lasts.
-    pub(super) fn finish_erase(&mut self, job: JobKind) {
-        let JobKind::Erase { tag, owner, .. } = job else { unreachable!("an erase") };
+    pub(super) fn finish_erase(&mut self, tag: Tag, segment: SegmentId, owner: u16) {
         let is_ordered = !self.media.erasing().contains(&owner);
         if self.syncs.are_beside && is_ordered && self.media.erase_needs_sync() {
-            self.wait_for_sync(tag, Waiting::Erase(job));
+            self.wait_for_sync(tag, Waiting::Erase { owner, tag, segment });
         } else {
-            self.finish_or_hold(job);
+            self.finish_or_hold(JobKind::Erase { tag, segment, owner, is_synced: false });
         }
     }
 
