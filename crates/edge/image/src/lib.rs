@@ -44,6 +44,7 @@ mod open;
 mod report;
 mod scan;
 mod scrub;
+mod space;
 mod states;
 mod table;
 mod trouble;

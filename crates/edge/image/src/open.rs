@@ -17,6 +17,7 @@ use super::layout::Layout;
 use super::life::Run;
 use super::lock::{Access, Locked};
 use super::map::{self, AnyCells};
+use super::space::Space;
 use super::table::PageTable;
 use super::trouble::Trouble;
 use super::{BootId, FileCells, ImageConfig, ImageError, epochs, host};
@@ -96,6 +97,7 @@ pub(super) fn media_of(
         header,
         sync_failed: None,
         trouble: Trouble::default(),
+        space: Space::default(),
     }
 }
 
@@ -116,6 +118,9 @@ impl FileCells {
         }
         if self.is_writable() {
             self.settle(raised, kept, boot).map_err(ImageError::io(&self.path, "write"))?;
+            if self.history != PowerHistory::Clean {
+                self.find_space().map_err(ImageError::io(&self.path, "examine"))?;
+            }
         }
         Ok(map::ring_memory(ring, Arc::clone(&self.file)))
     }

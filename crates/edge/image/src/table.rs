@@ -111,6 +111,11 @@ impl PageTable {
         self.epochs[segment.0 as usize]
     }
 
+    /// Whether a segment is in that cycle and nothing was written to it.
+    pub fn is_blank(&self, segment: SegmentId, epoch: u32) -> bool {
+        self.written(segment) == 0 && self.epoch(segment) == epoch
+    }
+
     pub fn written(&self, segment: SegmentId) -> u32 {
         self.written[segment.0 as usize]
     }

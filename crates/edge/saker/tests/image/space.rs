@@ -2,11 +2,12 @@
 //! Disk space: little for much that is not written, given back by erases, and a status when there is none.
 
 use crate::image::support::{config, image, page, program};
-use saker::image::{Access, ImageConfig, ImageError, check, create, open};
+use saker::image::{Access, ImageConfig, ImageError, OpenImage, check, create, open};
 use saker_flash::Cells;
 use saker_flash::nand::Cell;
 use saker_segment_store::{CellError, Geometry, PageAddr, SegmentId};
-use std::os::unix::fs::MetadataExt;
+use std::fs::File;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -37,20 +38,83 @@ fn a_hundred_gigabytes_cost_what_is_written() {
     assert!(disk_bytes(&path) < 3 << 20, "{}", disk_bytes(&path));
 }
 
+/// Four segments of a mebibyte. The file, and what it needs while they are empty.
+fn four_segments(dir: &Path) -> (PathBuf, Geometry, u64) {
+    let path = dir.join("disk.img");
+    let geometry = Geometry { page_bytes: 4096, oob_bytes: 64, segment_pages: 256, segments: 4 };
+    create(&path, &ImageConfig { geometry, ..config(true) }).expect("creates");
+    drop(open(&path, Access::Write).expect("opens"));
+    let empty = disk_bytes(&path);
+    (path, geometry, empty)
+}
+
+fn fill(one: &mut OpenImage, geometry: Geometry, segment: u32) {
+    (0..256).for_each(|n| program(&mut one.media, geometry.page(SegmentId(segment), n), 7));
+    one.media.sync().expect("syncs");
+}
+
 #[test]
 fn an_erase_gives_space_back() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let path = dir.path().join("disk.img");
-    let geometry = Geometry { page_bytes: 4096, oob_bytes: 64, segment_pages: 256, segments: 4 };
-    create(&path, &ImageConfig { geometry, ..config(true) }).expect("creates");
+    let (path, geometry, empty) = four_segments(dir.path());
     let mut one = open(&path, Access::Write).expect("opens");
-    let empty = disk_bytes(&path);
-    (0..256).for_each(|n| program(&mut one.media, geometry.page(SegmentId(1), n), 7));
-    one.media.sync().expect("syncs");
-    assert!(disk_bytes(&path) >= empty + (1 << 20));
+    fill(&mut one, geometry, 1);
+    fill(&mut one, geometry, 2);
+    assert!(disk_bytes(&path) >= empty + (2 << 20));
     one.media.erase(SegmentId(1)).expect("erases");
+    one.media.erase(SegmentId(2)).expect("erases");
     one.media.sync().expect("syncs");
+    assert!(disk_bytes(&path) >= empty + (2 << 20), "space stays for a while, since it is soon used again");
+    let at = geometry.page(SegmentId(2), 0);
+    program(&mut one.media, at, 9);
+    one.media.close().expect("closes");
+    drop(one.ring);
+    let left = disk_bytes(&path);
+    assert!((empty + (1 << 20)..empty + (1 << 20) + 65536).contains(&left), "{left} after {empty}");
+    let two = open(&path, Access::Read).expect("opens");
+    assert!(
+        matches!(two.media.cell(at), Cell::Programmed { data, .. } if data == [9; 4096]),
+        "it is in use again"
+    );
+    assert!((1..256).all(|n| matches!(two.media.cell(geometry.page(SegmentId(2), n)), Cell::Erased)));
+    assert!(check(&path, &mut |_| {}).expect("checks").findings.is_empty());
+}
+
+#[test]
+fn space_that_a_killed_run_had_erased_goes_back_after_it() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (path, geometry, empty) = four_segments(dir.path());
+    let mut one = open(&path, Access::Write).expect("opens");
+    fill(&mut one, geometry, 1);
+    one.media.erase(SegmentId(1)).expect("erases");
+    drop(one);
+    assert!(disk_bytes(&path) >= empty + (1 << 20), "nobody has given it back");
+    let report = check(&path, &mut |_| {}).expect("checks");
+    assert_eq!((report.findings.len(), report.counts.pages_sound), (0, 0), "{:?}", report.findings);
+    let two = open(&path, Access::Write).expect("opens");
+    assert!((0..256).all(|n| matches!(two.media.cell(geometry.page(SegmentId(1), n)), Cell::Erased)));
+    two.media.close().expect("closes");
     assert!(disk_bytes(&path) <= empty + 65536, "{} after {empty}", disk_bytes(&path));
+}
+
+#[test]
+fn damaged_headers_of_an_erased_segment_do_not_come_back_after_a_kill() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (path, geometry, empty) = four_segments(dir.path());
+    let mut one = open(&path, Access::Write).expect("opens");
+    fill(&mut one, geometry, 1);
+    let at = geometry.page(SegmentId(1), 3);
+    let file = File::options().read(true).write(true).open(&path).expect("opens");
+    // The header of the page, wherever it is: it is the only one that names the page.
+    let (_, oob) = page(&one.media, at, 7);
+    let bytes = std::fs::read(&path).expect("reads");
+    let place = bytes.windows(oob.len()).position(|part| part == oob).expect("it is in the file");
+    file.write_all_at(&[!oob[20]], place as u64 + 20).expect("writes");
+    one.media.erase(SegmentId(1)).expect("erases");
+    assert!(disk_bytes(&path) <= empty + 65536, "its cycle cannot be told, so nothing of it stays");
+    drop(one);
+    let report = check(&path, &mut |_| {}).expect("checks");
+    assert!(report.findings.is_empty(), "{:?}", report.findings);
 }
 
 const TINY: &str = "SAKER_TEST_TINY_DIR";
@@ -112,13 +176,16 @@ fn on_a_tiny_file_system(dir: &Path) {
     assert!(matches!(one.media.cell(at), Cell::Erased), "half a program did not happen");
     one.media.tear(at);
     one.media.erase(SegmentId(0)).expect("erasing needs no space");
+    // A page that has no space takes that of what is erased, although that was erased a moment ago.
+    let beyond = PageAddr(at.0.next_multiple_of(64));
+    program(&mut one.media, beyond, 8);
     program(&mut one.media, PageAddr(0), 8);
     one.ring.fill(0);
     one.media.close().expect("closes");
     drop(one.ring);
     let report = check(&path, &mut |_| {}).expect("checks");
     assert!(report.findings.is_empty(), "{:?}", report.findings);
-    let programmed = at.0 - 64 + 1;
+    let programmed = at.0 - 64 + 2;
     assert_eq!(report.counts.pages_sound, programmed);
     assert_eq!(open(&path, Access::Read).expect("opens").media.bytes_in_use(), programmed * (4096 + 64));
 }
