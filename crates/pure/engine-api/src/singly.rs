@@ -18,6 +18,10 @@ pub const SINGLY_BYTES_MAX: u32 = 1 << 20;
 /// Members that may wait for pages together. Values found behind the first of them are held so long.
 const WINDOW: usize = 64;
 
+/// Bytes of a member that asks for a value by a key of the usual length; and for how many of them there is room beforehand at most.
+const USUAL_BYTES: usize = 16;
+const USUAL_MAX: usize = 4096;
+
 /// A value that was found, as far as there is room for it.
 #[derive(Clone, Debug, Default)]
 pub struct Value {
@@ -78,10 +82,14 @@ type Ended = (Result<(), KvError>, Value);
 #[derive(Clone, Debug, Default)]
 pub struct Singly {
     members: Vec<Member>,
+    /// Whether the answers know how many there are.
+    has_begun: bool,
     /// Members that were answered.
     answered: usize,
-    /// The members behind them, as far as they were looked at.
+    /// The members behind them, as far as they were looked at, from one that waits on.
     window: VecDeque<Option<Ended>>,
+    /// A value that is answered at once: the memory of the one before it.
+    spare: Value,
     /// What is blocked does not go on, for that reason.
     given_up: Option<KvError>,
 }
@@ -99,7 +107,7 @@ impl Singly {
         if source.bytes() > SINGLY_BYTES_MAX {
             return Err(GroupError::TooLong);
         }
-        let mut members = Vec::new();
+        let mut members = Vec::with_capacity((payload.len() / USUAL_BYTES).min(USUAL_MAX));
         source.parse(payload, &mut |member| members.push(member)).map_err(GroupError::Malformed)?;
         if let Some(at) = duplicate(payload, &members) {
             return Err(GroupError::Duplicate(at));
@@ -122,67 +130,88 @@ impl Singly {
         answers: &mut A,
         mut each: impl FnMut(Single<'_>, &mut Value) -> Step<Result<(), KvError>>,
     ) -> Step<()> {
-        if self.answered == 0 && self.window.is_empty() {
+        if !std::mem::replace(&mut self.has_begun, true) {
             // Each of its writes has a version of its own.
             answers.begin(self.members.len() as u32, Version::NONE);
         }
         while self.answered < self.members.len() {
-            let end = self.members.len().min(self.answered + WINDOW);
-            self.window.resize_with(end - self.answered, || None);
-            match self.pass(payload, &mut each) {
-                Step::Done(()) => self.answer(answers),
-                other => {
-                    self.answer(answers);
-                    return other;
-                }
+            match self.pass(payload, answers, &mut each) {
+                Step::Done(()) => {}
+                other => return other,
             }
         }
         Step::Done(())
     }
 
-    /// Looks at everything in the window that has not ended.
-    fn pass(
+    /// Looks at everything in the window that has not ended. What is first is answered at once, and what has waited behind it.
+    fn pass<A: Answers>(
         &mut self,
         payload: &[u8],
+        answers: &mut A,
         each: &mut impl FnMut(Single<'_>, &mut Value) -> Step<Result<(), KvError>>,
     ) -> Step<()> {
         let mut absent = Reads::new();
-        let given_up = self.given_up;
-        for (member, ended) in self.members[self.answered..].iter().zip(&mut self.window) {
-            if ended.is_some() {
+        let end = self.members.len().min(self.answered + WINDOW);
+        let mut n = self.answered;
+        while let Some(member) = self.members.get(n).filter(|_| n < end) {
+            let place = n - self.answered;
+            if self.window.get(place).is_some_and(Option::is_some) {
+                n += 1;
                 continue;
             }
-            let mut found = Value::default();
-            match each(single(payload, member), &mut found) {
-                Step::Done(result) => *ended = Some((result, found)),
-                Step::Need(reads) => absent.extend(reads),
-                Step::Blocked(stall) => match given_up {
-                    Some(why) => *ended = Some((Err(why), found)),
-                    // What the others need can be brought meanwhile.
-                    None if !absent.is_empty() => break,
-                    None => return Step::Blocked(stall),
-                },
+            let mut found = if place == 0 { std::mem::take(&mut self.spare) } else { Value::default() };
+            found.bytes.clear();
+            let result = match (each(single(payload, member), &mut found), self.given_up) {
+                (Step::Done(result), _) => Some(result),
+                (Step::Need(reads), _) => {
+                    absent.extend(reads);
+                    None
+                }
+                (Step::Blocked(_), Some(why)) => Some(Err(why)),
+                // What the others need can be brought meanwhile.
+                (Step::Blocked(_), None) if !absent.is_empty() => break,
+                (Step::Blocked(stall), None) => return Step::Blocked(stall),
+            };
+            match result {
+                Some(result) if place == 0 => {
+                    self.window.pop_front();
+                    self.answer(answers, result, &found);
+                    self.spare = found;
+                    while let Some((result, found)) = self.next_ended() {
+                        self.answer(answers, result, &found);
+                    }
+                }
+                result => {
+                    let behind = self.window.len().max(place + 1);
+                    self.window.resize_with(behind, || None);
+                    self.window[place] = result.map(|result| (result, found));
+                }
             }
+            n = self.answered.max(n + 1);
         }
         absent.sort_unstable();
         absent.dedup();
         if absent.is_empty() { Step::Done(()) } else { Step::Need(absent) }
     }
 
-    fn answer<A: Answers>(&mut self, answers: &mut A) {
-        while let Some(Some((result, found))) = self.window.front() {
-            let is_read = self.members[self.answered].op == GroupOp::Retrieve;
-            match result {
-                Ok(()) if is_read => {
-                    if answers.found(found.length) {
-                        answers.value(&found.bytes);
-                    }
+    /// The member that is to be answered next, if it has ended already.
+    fn next_ended(&mut self) -> Option<Ended> {
+        let ended = self.window.front_mut()?.take()?;
+        self.window.pop_front();
+        Some(ended)
+    }
+
+    fn answer<A: Answers>(&mut self, answers: &mut A, result: Result<(), KvError>, found: &Value) {
+        let is_read = self.members[self.answered].op == GroupOp::Retrieve;
+        match result {
+            Ok(()) if is_read => {
+                if answers.found(found.length) {
+                    answers.value(&found.bytes);
                 }
-                result => answers.done(*result),
             }
-            self.window.pop_front();
-            self.answered += 1;
+            result => answers.done(result),
         }
+        self.answered += 1;
     }
 }
 
@@ -193,6 +222,9 @@ fn single<'p>(payload: &'p [u8], member: &Member) -> Single<'p> {
 
 /// Where the second of two members with one key has its key's length, if one of them writes.
 fn duplicate(payload: &[u8], members: &[Member]) -> Option<u32> {
+    if members.iter().all(|member| !member.op.is_write()) {
+        return None;
+    }
     let mut seen: BTreeMap<&[u8], bool> = BTreeMap::new();
     members.iter().find_map(|member| {
         let writes = member.op.is_write();

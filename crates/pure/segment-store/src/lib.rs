@@ -14,6 +14,7 @@ pub mod crash;
 pub mod crc;
 pub mod flip;
 pub mod header;
+mod looked;
 mod mark;
 pub mod page_buffer;
 pub mod planted;
@@ -25,6 +26,7 @@ pub use addr::{Geometry, PageAddr, SegmentId};
 pub use checked::Checked;
 pub use flip::Flip;
 pub use header::{HeaderError, PageHeader, Stream};
+pub use looked::Looked;
 pub use page_buffer::{PageBuffer, PageBufferMemory, SlotError, SlotId, SlotMend, SlotState, SlotView};
 pub use segment_store::{
     CellError, Completion, Io, Order, Page, PowerHistory, SegmentStore, SegmentView, Tag,

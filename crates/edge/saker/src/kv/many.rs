@@ -48,7 +48,8 @@ impl Kv {
     }
 
     /// Writes a batch, in groups where the device has them: see [`WriteBatch`]. Deletes of keys that are not there succeed. An atomic
-    /// batch is a transaction: all of it is done or nothing, and what does not fit one command is refused.
+    /// batch is a transaction: all of it is done or nothing, and what does not fit one command is refused. A batch that is used again
+    /// ([`WriteBatch::clear`]) takes no memory for a pair, nor does writing it with `hash_store`, `lsm` and `tree`, as of [`Kv::put`].
     ///
     /// # Errors
     /// [`HostError`]: the first write that failed, with its key; the others were carried out, unless the batch is atomic.
@@ -100,8 +101,8 @@ impl Kv {
         Ok(found)
     }
 
-    /// The values of many keys, in their order, in one piece of memory, which is taken again the next time: nothing is allocated for a
-    /// value. What `values` held before is gone.
+    /// The values of many keys, in their order, in one piece of memory, which is taken again the next time: a call allocates about ten pieces
+    /// of memory, however many values it brings. With a read cache (`cache=`) each value is one more. What `values` held before is gone.
     ///
     /// # Errors
     /// [`HostError`].

@@ -5,7 +5,8 @@ use super::Kv;
 use saker_host::{Condition, HostError, KvError};
 
 impl Kv {
-    /// Stores a pair. Keys have 1 to 255 bytes.
+    /// Stores a pair. Keys have 1 to 255 bytes. With the engines `hash_store`, `lsm` and `tree` nothing is allocated for a pair whose room is
+    /// there, in a device in this process; buffers that fill, what is flushed and merged, and sections of hash FTLs take memory.
     ///
     /// # Errors
     /// [`HostError`].
@@ -67,7 +68,9 @@ impl Kv {
         Ok(value)
     }
 
-    /// Reads a value into `buffer`; returns its full length, which may be more than the buffer's.
+    /// Reads a value into `buffer`; returns its full length, which may be more than the buffer's. Nothing is allocated on the way to a device in
+    /// this process, but for a section of an index that a hash FTL (`hash_original`, `hash_plus`, `hash_doubling`) reads from flash, and
+    /// for what the read cache takes in.
     ///
     /// # Errors
     /// [`HostError`].

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The hash FTL as an [`Engine`].
 
+use super::lookup::For;
 use super::record::HEAD_BYTES;
 use super::{HashFtl, HashFtlConfig, settings};
 use saker_engine_api::{
@@ -189,7 +190,7 @@ impl Inspect for HashFtl {
     }
 
     fn place_of<M: SegmentStore>(&mut self, key: &[u8], m: &mut M) -> Option<(u64, u32)> {
-        let Step::Done(Ok(found)) = self.find(key, m, &mut Free) else { return None };
+        let Step::Done(Ok(found)) = self.find(key, For::Reading, m, &mut Free) else { return None };
         let pair = found.pair?;
         Some((pair.grain * u64::from(self.config().grain_bytes), pair.head.bytes()))
     }

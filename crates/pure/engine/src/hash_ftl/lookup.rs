@@ -16,7 +16,7 @@ use super::record::Head;
 use super::stats::Cause;
 use saker_engine_api::KvError;
 use saker_log::page_of;
-use saker_segment_store::{CellError, Page, Reads, SegmentStore, Step};
+use saker_segment_store::{CellError, Looked, Page, Reads, SegmentStore, Step};
 use saker_sim::{Meter, Unit};
 use std::collections::BTreeSet;
 
@@ -27,16 +27,23 @@ pub(super) struct Found {
     pub pair: Option<Pair>,
     /// The hash index it has or would get; `None`: no index is left for it.
     pub slot: Option<u64>,
-    /// Indexes before it on its way that nobody has passed so far.
+    /// Indexes before it on its way that nobody has passed so far, if the key is to be written.
     pub to_pass: Vec<u64>,
     /// Pages that were looked at.
-    pub looked: Reads,
+    pub looked: Looked,
     /// The key's first hash index.
     pub home: u64,
     /// Indexes passed on the way.
     pub passed: u64,
     /// Whether the key is not there, and an index is looked for behind those that others will take.
     is_beyond: bool,
+}
+
+/// What a key is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum For {
+    Reading,
+    Writing,
 }
 
 /// A pair that was found.
@@ -59,17 +66,18 @@ impl HashFtl {
     pub(super) fn find<M: SegmentStore, W: Meter>(
         &mut self,
         key: &[u8],
+        why: For,
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<Found, KvError>> {
         self.operation += 1;
-        self.search(key, &BTreeSet::new(), m, w)
+        self.search((key, why), &BTreeSet::new(), m, w)
     }
 
     /// The same within an operation, to which the hash indexes in `taken` are as good as used: it will enter other keys there.
     pub(super) fn search<M: SegmentStore, W: Meter>(
         &mut self,
-        key: &[u8],
+        (key, why): (&[u8], For),
         taken: &BTreeSet<u64>,
         m: &mut M,
         w: &mut W,
@@ -79,7 +87,7 @@ impl HashFtl {
             pair: None,
             slot: None,
             to_pass: Vec::new(),
-            looked: Reads::new(),
+            looked: std::mem::take(&mut self.spare).emptied(),
             home,
             passed: 0,
             is_beyond: false,
@@ -92,13 +100,13 @@ impl HashFtl {
             let at = match self.load(id, Cause::User, m, w) {
                 Step::Done(Ok(at)) => at,
                 Step::Done(Err(e)) => return Step::Done(Err(e)),
-                Step::Need(reads) => return self.need(found.looked, home, n, reads, m),
+                Step::Need(reads) => return self.need(&found.looked, home, n, reads, m),
                 Step::Blocked(stall) => return Step::Blocked(stall),
             };
             let entry = self.entry(at, slot, w);
             let Some(grain) = entry.grain() else {
                 if taken.contains(&slot) {
-                    if !entry.is_passed() && found.slot.is_none() {
+                    if !entry.is_passed() && found.slot.is_none() && why == For::Writing {
                         found.to_pass.push(slot);
                     }
                     found.is_beyond |= !entry.is_passed();
@@ -114,11 +122,11 @@ impl HashFtl {
                 return Step::Done(Ok(found));
             };
             let (page, _) = self.page_of_grain(grain);
-            found.looked.push(page);
+            found.looked.note(page);
             let candidate = match self.candidate(grain, key, m) {
                 Step::Done(Ok(candidate)) => candidate,
                 Step::Done(Err(e)) => return Step::Done(Err(e)),
-                Step::Need(reads) => return self.need(found.looked, home, n, reads, m),
+                Step::Need(reads) => return self.need(&found.looked, home, n, reads, m),
                 Step::Blocked(stall) => return Step::Blocked(stall),
             };
             self.ftl_stats.kv_pages_read += 1;
@@ -130,7 +138,7 @@ impl HashFtl {
                 return Step::Done(Ok(found));
             }
             collisions += 1;
-            if !entry.is_passed() && found.slot.is_none() {
+            if !entry.is_passed() && found.slot.is_none() && why == For::Writing {
                 found.to_pass.push(slot);
             }
         }
@@ -140,7 +148,7 @@ impl HashFtl {
 
     /// The pages that a search has looked at.
     pub(super) fn pages_of_way<M: SegmentStore>(&self, found: &Found, m: &M) -> Reads {
-        match self.need::<(), M>(found.looked.clone(), found.home, found.passed, Reads::new(), m) {
+        match self.need::<(), M>(&found.looked, found.home, found.passed, Reads::new(), m) {
             Step::Need(reads) => reads,
             _ => Reads::new(),
         }
@@ -156,7 +164,7 @@ impl HashFtl {
     /// asked for with the others, or commands with more sections than the cache holds would wait for each other's for ever.
     pub(super) fn need<T, M: SegmentStore>(
         &self,
-        looked: Reads,
+        looked: &Looked,
         home: u64,
         probes: u64,
         mut reads: Reads,
@@ -166,7 +174,7 @@ impl HashFtl {
         let place_of = |id| self.table.places.get(self.undivided(id).unwrap_or(id) as usize);
         let pages = sections.filter_map(|id| place_of(id)?.page());
         reads.extend(pages.filter(|page| matches!(page_of(&self.log, m, *page), Page::Resident { .. })));
-        reads.extend(looked);
+        reads.extend(looked.as_slice());
         reads.sort_unstable();
         reads.dedup();
         Step::Need(reads)

@@ -49,7 +49,7 @@ use probe::Probe;
 use saker_engine_api::StoreStats;
 use saker_log::Log;
 use saker_log::reserve::assert_collections_gain;
-use saker_segment_store::{PageAddr, SegmentId, SegmentStore, Stream, Tag};
+use saker_segment_store::{Looked, PageAddr, SegmentId, SegmentStore, Stream, Tag};
 use saker_value_log::lengths::Lengths;
 use std::collections::BTreeSet;
 use table::Table;
@@ -93,6 +93,8 @@ pub struct HashFtl {
     stats: StoreStats,
     ftl_stats: FtlStats,
     scratch: Vec<u8>,
+    /// The memory of what a read has looked at, for the next search.
+    spare: Looked,
 }
 
 impl HashFtl {
@@ -123,6 +125,7 @@ impl HashFtl {
             validity: validity::Validity::new(&config, &geometry),
             version: 1,
             operation: 0,
+            spare: Looked::new(),
             awaited: Vec::new(),
             lengths: Lengths::new(1024.min(geometry.page_bytes)),
             data_bytes: 0,

@@ -2,7 +2,7 @@
 //! Store, Retrieve, Delete, Exist: one attempt at each.
 
 use super::HashFtl;
-use super::lookup::{Found, Pair};
+use super::lookup::{For, Found, Pair};
 use super::record::{HEAD_BYTES, Head, Kind};
 use super::reserve::{FOR_DELETES, FOR_PAIRS};
 use super::stats::Cause;
@@ -30,7 +30,7 @@ impl HashFtl {
         if value_bytes > self.config.value_bytes_max {
             return Step::Done(Err(KvError::ValueSize));
         }
-        let found = match ready!(self.find(key, m, w)) {
+        let found = match ready!(self.find(key, For::Writing, m, w)) {
             Ok(found) => found,
             Err(e) => return Step::Done(Err(e)),
         };
@@ -164,17 +164,30 @@ impl HashFtl {
         cx: &mut Context<'_, M, W>,
     ) -> Step<Result<u32, KvError>> {
         let (m, w) = cx.parts();
-        let found = match ready!(self.find(key, m, w)) {
+        let found = match ready!(self.find(key, For::Reading, m, w)) {
             Ok(found) => found,
             Err(e) => return Step::Done(Err(e)),
         };
+        let delivered = self.deliver(&found, sink, m, w);
+        self.spare = found.looked;
+        delivered
+    }
+
+    /// Delivers the value of a pair that was looked for.
+    fn deliver<M: SegmentStore, W: Meter, K: Sink>(
+        &mut self,
+        found: &Found,
+        sink: &mut K,
+        m: &M,
+        w: &mut W,
+    ) -> Step<Result<u32, KvError>> {
         let Some(pair) = found.pair else { return Step::Done(Err(KvError::NotFound)) };
         let log_addr = LogAddr(pair.grain * u64::from(self.config.grain_bytes));
         let range = Bytes::new(log_addr, pair.head.bytes());
         match range.resident(&self.log, m) {
             Step::Done(Ok(())) => {}
             Step::Done(Err(e)) => return Step::Done(Err(e.into())),
-            Step::Need(reads) => return self.need(found.looked, found.home, found.passed, reads, m),
+            Step::Need(reads) => return self.need(&found.looked, found.home, found.passed, reads, m),
             Step::Blocked(stall) => return Step::Blocked(stall),
         }
         self.ftl_stats.kv_pages_read += range.pages(&self.log).count() as u64 - 1;
@@ -204,7 +217,7 @@ impl HashFtl {
         cx: &mut Context<'_, M, W>,
     ) -> Step<Result<Version, KvError>> {
         let (m, w) = cx.parts();
-        let found = match ready!(self.find(key, m, w)) {
+        let found = match ready!(self.find(key, For::Writing, m, w)) {
             Ok(found) => found,
             Err(e) => return Step::Done(Err(e)),
         };
@@ -246,7 +259,12 @@ impl HashFtl {
         cx: &mut Context<'_, M, W>,
     ) -> Step<Result<(), KvError>> {
         let (m, w) = cx.parts();
-        self.find(key, m, w).map(|found| found?.pair.map(|_| ()).ok_or(KvError::NotFound))
+        let found = match ready!(self.find(key, For::Reading, m, w)) {
+            Ok(found) => found,
+            Err(e) => return Step::Done(Err(e)),
+        };
+        self.spare = found.looked;
+        Step::Done(found.pair.map(|_| ()).ok_or(KvError::NotFound))
     }
 }
 

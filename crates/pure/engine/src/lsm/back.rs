@@ -7,7 +7,7 @@ use super::lookup::Seen;
 use super::table::Table;
 use crate::ordered::key::{Entry, Key};
 use saker_engine_api::KvError;
-use saker_segment_store::{Reads, SegmentStore, Step};
+use saker_segment_store::{Looked, Reads, SegmentStore, Step};
 use saker_sim::{Meter, Unit};
 use std::ops::Bound;
 
@@ -21,23 +21,23 @@ impl LsmStore {
         mut visit: impl FnMut(&Entry, &'a [u8]) -> bool,
         m: &'a M,
         w: &mut W,
-    ) -> Step<(Result<bool, KvError>, Reads)> {
-        let mut looked = Reads::new();
+    ) -> Step<(Result<bool, KvError>, Looked)> {
+        let mut looked = Looked::new();
         loop {
             let key = match self.last_key(end, &mut looked, m, w) {
                 Step::Done(Ok(Some(key))) => key,
                 Step::Done(Ok(None)) => return Step::Done((Ok(false), looked)),
                 Step::Done(Err(e)) => return Step::Done((Err(e), looked)),
-                Step::Need(_) | Step::Blocked(_) => return Step::Need(looked),
+                Step::Need(_) | Step::Blocked(_) => return Step::Need(looked.take()),
             };
             let found = match self.find(&key, version, m, w) {
                 Step::Done((found, pages)) => {
-                    note(&mut looked, pages);
+                    pages.as_slice().iter().for_each(|page| looked.note(*page));
                     found
                 }
                 Step::Need(pages) => {
-                    note(&mut looked, pages);
-                    return Step::Need(looked);
+                    pages.into_iter().for_each(|page| looked.note(page));
+                    return Step::Need(looked.take());
                 }
                 Step::Blocked(stall) => return Step::Blocked(stall),
             };
@@ -53,7 +53,7 @@ impl LsmStore {
     fn last_key<M: SegmentStore, W: Meter>(
         &self,
         end: Bound<Key>,
-        looked: &mut Reads,
+        looked: &mut Looked,
         m: &M,
         w: &mut W,
     ) -> Step<Result<Option<Key>, KvError>> {
@@ -87,7 +87,7 @@ impl LsmStore {
         &self,
         table: &Table,
         end: Bound<Key>,
-        looked: &mut Reads,
+        looked: &mut Looked,
         m: &M,
     ) -> Step<Result<Option<Key>, KvError>> {
         if is_before(&table.last, end) {
@@ -121,13 +121,5 @@ fn is_before(key: &Key, end: Bound<Key>) -> bool {
         Bound::Unbounded => true,
         Bound::Excluded(end) => *key < end,
         Bound::Included(end) => *key <= end,
-    }
-}
-
-fn note(looked: &mut Reads, pages: Reads) {
-    for page in pages {
-        if !looked.contains(&page) {
-            looked.push(page);
-        }
     }
 }

@@ -15,7 +15,7 @@ use crate::ordered::memtable::Memtable;
 use crate::ordered::refs;
 use saker_duty::Duty;
 use saker_engine_api::{Background, KvError};
-use saker_segment_store::{Reads, SegmentStore, Step, Stream, ready};
+use saker_segment_store::{Looked, SegmentStore, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
 use std::sync::Arc;
 
@@ -235,7 +235,7 @@ impl LsmStore {
         m: &M,
         w: &mut W,
     ) -> Step<Result<(), KvError>> {
-        let mut reads = Reads::new();
+        let mut reads = Looked::new();
         for input in &mut job.inputs {
             let Some((table, n)) = input.wants() else { continue };
             let decoded = match self.block(table, n, m) {
@@ -254,10 +254,10 @@ impl LsmStore {
             w.work(Unit::CopyByte, values.0.len() as u64);
             input.opened(decoded, values);
         }
-        match reads.is_empty() {
+        match reads.as_slice().is_empty() {
             true => Step::Done(Ok(())),
             false if self.ahead_pages() > 0 => Step::Need(self.reads_ahead(job)),
-            false => Step::Need(reads),
+            false => Step::Need(reads.take()),
         }
     }
 

@@ -21,7 +21,7 @@ use crate::ordered::key::{Entry, Key};
 use crate::ordered::parts::CheckedPart;
 use saker_engine_api::KvError;
 use saker_log::{Log, part_of};
-use saker_segment_store::{CellError, Page, PageAddr, Reads, SegmentStore, Step, ready};
+use saker_segment_store::{CellError, Looked, Page, PageAddr, SegmentStore, Step, ready};
 use saker_sim::{Meter, Unit};
 use std::ops::Range;
 
@@ -43,9 +43,9 @@ impl LsmStore {
         version: u64,
         m: &M,
         w: &mut W,
-    ) -> Step<(Result<Option<Entry>, KvError>, Reads)> {
+    ) -> Step<(Result<Option<Entry>, KvError>, Looked)> {
         w.work(Unit::Probe, 2);
-        let (mut looked, hash) = (Reads::new(), key.hash());
+        let (mut looked, hash) = (Looked::new(), key.hash());
         if w.touches() {
             // Their cache misses overlap.
             self.mem.touch(hash, w);
@@ -91,7 +91,7 @@ impl LsmStore {
         table: &Table,
         key: &Key,
         version: u64,
-        looked: &mut Reads,
+        looked: &mut Looked,
         m: &M,
         w: &mut W,
     ) -> Step<Result<Option<Entry>, KvError>> {
@@ -108,7 +108,7 @@ impl LsmStore {
             }
             let block = match self.block(table, n, m) {
                 Seen::Here(block) => block,
-                Seen::Absent => return Step::Need(std::mem::take(looked)),
+                Seen::Absent => return Step::Need(looked.take()),
                 Seen::Bad(e) => return Step::Done(Err(e)),
             };
             w.work(Unit::ChecksumByte, block.checked_bytes(self.log.geometry().page_bytes.min(BLOCK_BYTES)));
@@ -125,14 +125,12 @@ impl LsmStore {
     }
 
     /// The pages that the next call will look at, too.
-    pub(super) fn note_page(&self, table: &Table, n: usize, looked: &mut Reads) {
+    pub(super) fn note_page(&self, table: &Table, n: usize, looked: &mut Looked) {
         if !table.pinned.is_empty() {
             return;
         }
         for at in self.pages_of_block(table, n) {
-            if !looked.contains(at) {
-                looked.push(*at);
-            }
+            looked.note(*at);
         }
     }
 

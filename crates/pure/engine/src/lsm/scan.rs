@@ -10,7 +10,7 @@ use super::table::Table;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::{Entries, Memtable, Position};
 use saker_engine_api::KvError;
-use saker_segment_store::{Reads, SegmentStore, Step, ready};
+use saker_segment_store::{Looked, SegmentStore, Step, ready};
 use saker_sim::{Meter, Unit};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -133,7 +133,7 @@ impl LsmStore {
         mut visit: impl FnMut(&Entry, &'a [u8]) -> bool,
         m: &'a M,
         w: &mut W,
-    ) -> Step<(Result<bool, KvError>, Reads)> {
+    ) -> Step<(Result<bool, KvError>, Looked)> {
         // A key that the scan begins behind counts as seen.
         let (from, mut last) = match from {
             Bound::Unbounded => (None, None),
@@ -141,7 +141,7 @@ impl LsmStore {
             Bound::Excluded(key) => (Some(key), Some(key)),
         };
         let mut sources = self.sources(from.as_ref());
-        let mut looked = Reads::new();
+        let mut looked = Looked::new();
         w.work(Unit::Probe, 2 * sources.len() as u64);
         let mut is_open = false;
         loop {
@@ -194,7 +194,7 @@ impl LsmStore {
         &'a self,
         sources: &mut [Source<'a>],
         from: Option<&Key>,
-        looked: &mut Reads,
+        looked: &mut Looked,
         m: &'a M,
         w: &mut W,
     ) -> Step<Result<(), KvError>> {
@@ -213,6 +213,6 @@ impl LsmStore {
                 w.work(Unit::Decode, 1);
             }
         }
-        if absent { Step::Need(std::mem::take(looked)) } else { Step::Done(Ok(())) }
+        if absent { Step::Need(looked.take()) } else { Step::Done(Ok(())) }
     }
 }

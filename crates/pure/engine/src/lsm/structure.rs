@@ -14,7 +14,7 @@ use crate::ordered::structure::{
 };
 use saker_engine_api::{Job, JobKind, KvError, Settings, Snapshot, WriteCondition};
 use saker_log::recover::{Damage, Progress};
-use saker_segment_store::{PageAddr, Reads, SegmentId, SegmentStore, Step, Tag, ready};
+use saker_segment_store::{Looked, PageAddr, SegmentId, SegmentStore, Step, Tag, ready};
 use saker_sim::{Digest, Meter};
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -74,7 +74,7 @@ impl Tuned for Lsm {
 }
 
 impl Search for Lsm {
-    type Trail = Reads;
+    type Trail = Looked;
 
     fn find<M: SegmentStore, W: Meter>(
         store: &LsmStore,

@@ -108,7 +108,7 @@ impl TreeStore {
             }
             let page = self.log.geometry().page(search.victim, search.next);
             *trail = Trail::default();
-            trail.read.push(page);
+            trail.read.note(page);
             if let Some((level, key)) = self.used_node(page, trail, m, w)? {
                 let levels = search.found.len().max(level as usize + 1);
                 search.found.resize(levels, Vec::new());

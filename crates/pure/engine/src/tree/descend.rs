@@ -18,7 +18,7 @@ use crate::ordered::key::{Entry, Key};
 use crate::ordered::parts::CheckedPart;
 use saker_engine_api::{KvError, Snapshot};
 use saker_log::page_of;
-use saker_segment_store::{CellError, Page, PageAddr, Reads, SegmentStore, Step};
+use saker_segment_store::{CellError, Looked, Page, Reads, SegmentStore, Step};
 use saker_sim::{Meter, Unit};
 
 /// Why a search went no further.
@@ -40,19 +40,12 @@ impl From<KvError> for Stop {
 #[derive(Clone, Debug, Default)]
 pub struct Trail {
     /// Pages of the medium: the next call looks at them again.
-    pub read: Reads,
+    pub read: Looked,
     /// Pages of the cache.
-    cached: Reads,
+    cached: Looked,
 }
 
 impl Trail {
-    #[inline]
-    fn note(pages: &mut Reads, page: PageAddr) {
-        if !pages.contains(&page) {
-            pages.push(page);
-        }
-    }
-
     /// The answer of a search, with what it looked at.
     pub(super) fn told<T>(mut self, found: Result<T, Stop>) -> Step<(Result<T, KvError>, Self)> {
         self.step(found).map(|found| (found, self))
@@ -63,7 +56,7 @@ impl Trail {
         match found {
             Ok(found) => Step::Done(Ok(found)),
             Err(Stop::Failed(e)) => Step::Done(Err(e)),
-            Err(Stop::Absent) => Step::Need(std::mem::take(&mut self.read)),
+            Err(Stop::Absent) => Step::Need(self.read.take()),
         }
     }
 }
@@ -89,7 +82,7 @@ pub(super) struct Located {
 
 impl From<Trail> for Reads {
     fn from(trail: Trail) -> Self {
-        trail.read
+        trail.read.into()
     }
 }
 
@@ -111,9 +104,9 @@ impl TreeStore {
         let cached = self.own.cache.get(child.page);
         if let Some(block) = cached.and_then(|bytes| Block::trusted(bytes, child.birth, level)) {
             w.work(Unit::Probe, 1);
-            Trail::note(&mut trail.cached, child.page);
+            trail.cached.note(child.page);
             if self.asks_in_vain(self.own.tree.height) {
-                Trail::note(&mut trail.read, child.page);
+                trail.read.note(child.page);
             }
             return Ok(block);
         }
@@ -123,11 +116,11 @@ impl TreeStore {
                 let of = CheckedPart::numbered(&self.log, m, child.page, 0);
                 let block = Block::open_once(data, child.birth, level, of).ok_or(KvError::Corrupt)?;
                 // One that does not match its checksum is not to be remembered.
-                Trail::note(&mut trail.read, child.page);
+                trail.read.note(child.page);
                 Ok(block)
             }
             Page::Absent => {
-                Trail::note(&mut trail.read, child.page);
+                trail.read.note(child.page);
                 Err(Stop::Absent)
             }
             Page::Erased | Page::Torn | Page::Failed => Err(Stop::Failed(CellError::Read.into())),
@@ -192,16 +185,15 @@ impl TreeStore {
 
     /// An operation has ended: what it looked at stays in memory, as far as there is room.
     pub(super) fn remember<M: SegmentStore, W: Meter>(&mut self, trail: &Trail, m: &M, w: &mut W) {
-        let mut cached = trail.cached.clone();
-        cached.sort_unstable();
-        let missed = || trail.read.iter().filter(|page| cached.binary_search(page).is_err());
+        let cached = trail.cached.as_slice();
+        let missed = || trail.read.as_slice().iter().filter(|page| !cached.contains(page));
         let misses = missed().count();
         self.own.cache.hits += cached.len() as u64;
         self.own.cache.misses += misses as u64;
         if !self.own.cache.is_used() {
             return;
         }
-        trail.cached.iter().for_each(|page| self.own.cache.touch(*page));
+        cached.iter().for_each(|page| self.own.cache.touch(*page));
         // Of more pages than it holds the first would leave at once.
         for page in missed().skip(misses.saturating_sub(self.own.cache.pages_max())) {
             if let Page::Resident { data, .. } = page_of(&self.log, m, *page) {

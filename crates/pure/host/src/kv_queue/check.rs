@@ -71,15 +71,25 @@ impl KvQueue {
 
     /// Each value knows how many parts of it are out.
     fn check_parts(&self) -> Result<(), String> {
-        let mut out = vec![0; self.slots()];
+        let mut parts = 0;
         for (index, flight) in (0u16..).zip(&self.flights) {
-            let Some(last) = flight.part_of else { continue };
-            ensure(self.queue.holds(index), || format!("slot {index} is a part of a value, and not out"))?;
-            out[usize::from(last)] += 1;
+            if flight.part_of.is_some() {
+                ensure(self.queue.holds(index), || {
+                    format!("slot {index} is a part of a value, and not out")
+                })?;
+                parts += 1;
+            }
         }
-        let mut flights = self.flights.iter().zip(&out);
-        let wrong = flights.position(|(flight, out)| flight.parts_out != *out);
-        ensure(wrong.is_none(), || format!("parts of the value of slot {wrong:?} that are out: {out:?}"))
+        // Few slots are the last of a value.
+        let mut known = 0;
+        for (last, flight) in (0u16..).zip(&self.flights).filter(|(_, flight)| flight.parts_out > 0) {
+            let out = self.flights.iter().filter(|part| part.part_of == Some(last)).count();
+            ensure(flight.parts_out as usize == out, || {
+                format!("{out} parts of the value of slot {last} are out, noted: {}", flight.parts_out)
+            })?;
+            known += out;
+        }
+        ensure(known == parts, || format!("of {parts} parts that are out {known} are known to their values"))
     }
 
     fn check_flight(&self, index: u16) -> Result<(), String> {

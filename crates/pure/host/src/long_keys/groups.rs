@@ -97,10 +97,10 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// # Errors
     /// [`HostError`] of the first key that could not be read.
     pub fn multi_get(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>, HostError> {
-        let natives = self.natives(keys)?;
-        if natives.len() == keys.len() {
+        if self.are_grouped(keys)? {
             return self.client.multi_get(keys);
         }
+        let natives = self.natives(keys)?;
         let mut found = self.client.multi_get(&natives)?.into_iter();
         self.in_order(keys, || found.next().unwrap_or_default(), |store, key| store.get(key))
     }
@@ -110,7 +110,7 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// # Errors
     /// [`HostError`] of the first key that could not be read; `values` holds some of the others then.
     pub fn multi_get_into(&mut self, keys: &[&[u8]], values: &mut Values) -> Result<(), HostError> {
-        if self.natives(keys)?.len() == keys.len() {
+        if self.are_grouped(keys)? {
             return self.client.multi_get_into(keys, values);
         }
         values.fill(self.multi_get(keys)?.iter().map(Option::as_deref));
@@ -145,6 +145,15 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// Whether a key goes into groups; the others go through their envelopes.
     fn is_grouped(&self, key: &[u8]) -> Result<bool, HostError> {
         Ok(matches!(route(key, &self.digest)?, Route::Native(_)) || self.is_by_pointer(key))
+    }
+
+    fn are_grouped(&self, keys: &[&[u8]]) -> Result<bool, HostError> {
+        for key in keys {
+            if !self.is_grouped(key)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn natives<'k>(&self, keys: &[&'k [u8]]) -> Result<Vec<&'k [u8]>, HostError> {

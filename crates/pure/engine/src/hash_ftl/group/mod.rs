@@ -9,7 +9,7 @@ pub mod head;
 mod write;
 
 use super::HashFtl;
-use super::lookup::Found;
+use super::lookup::{For, Found};
 use super::record::Head;
 use saker_engine_api::{
     Answers, Capability, Context, GroupError, GroupFlags, GroupOp, GroupSource, Groups, KvError, PairVersion,
@@ -79,7 +79,7 @@ impl Groups for HashFtl {
     ) -> Step<Result<Option<PairVersion>, KvError>> {
         let (m, w) = cx.parts();
         let version = |found: Found| found.pair.map(|pair| PairVersion(u128::from(pair.head.version)));
-        self.counted(|this| this.find(key, m, w)).map(|found| found.map(version))
+        self.counted(|this| this.find(key, For::Reading, m, w)).map(|found| found.map(version))
     }
 }
 
@@ -113,7 +113,7 @@ impl HashFtl {
         let (mut parts, mut taken) = (Vec::with_capacity(writes.len()), BTreeSet::new());
         let (mut reads, mut absent) = (Reads::new(), false);
         for (n, (key, value)) in (0..).zip(writes) {
-            let found = match self.search(key, &taken, m, w) {
+            let found = match self.search((key, For::Writing), &taken, m, w) {
                 Step::Done(Ok(found)) => found,
                 Step::Done(Err(e)) => return Step::Done(Err(Refusal::Member(n, e))),
                 Step::Blocked(stall) => return Step::Blocked(stall),

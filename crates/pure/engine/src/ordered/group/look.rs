@@ -75,7 +75,8 @@ impl<S: Structure> Store<S> {
         m: &M,
         w: &mut W,
     ) -> Step<Looked<S>> {
-        let keys: Vec<Key> = plan.members.iter().filter(|p| looks(p)).filter_map(|p| p.place).collect();
+        let mut keys: Vec<Key> = Vec::with_capacity(plan.others as usize);
+        keys.extend(plan.members.iter().filter(|p| looks(p)).filter_map(|p| p.place));
         let mut sought = ready!(S::find_all(self, &keys, m, w));
         // A key that is too long has no place, and no pair.
         if keys.len() < plan.others as usize {

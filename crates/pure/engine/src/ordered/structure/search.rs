@@ -48,7 +48,8 @@ pub trait Search: Configured {
         w: &mut W,
     ) -> Step<Sought<Self::Trail>> {
         let found = Vec::with_capacity(keys.len());
-        let mut sought = Sought { found, trails: Vec::new(), needed: Reads::new(), is_absent: false };
+        let trails = Vec::with_capacity(keys.len());
+        let mut sought = Sought { found, trails, needed: Reads::new(), is_absent: false };
         for key in keys {
             sought.found.push(match Self::find(store, key, None, m, w) {
                 Step::Done((found, trail)) => {
