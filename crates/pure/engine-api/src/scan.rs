@@ -84,6 +84,14 @@ pub trait Pairs {
     fn pair(&mut self, key: &[u8], value_bytes: u32);
     /// The next bytes of the value of the last pair.
     fn value(&mut self, bytes: &[u8]);
+    /// A pair that was wanted, with its whole value.
+    #[inline]
+    fn whole(&mut self, key: &[u8], value: &[u8]) {
+        self.pair(key, value.len() as u32);
+        if !value.is_empty() {
+            self.value(value);
+        }
+    }
 }
 
 /// Most pairs that a call reads: what it looks at stays in memory together.

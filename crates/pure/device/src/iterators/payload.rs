@@ -117,6 +117,32 @@ impl Pairs for Payload<'_> {
     }
 
     #[inline]
+    fn whole(&mut self, key: &[u8], value: &[u8]) {
+        let Some(longest) = key.first_chunk::<KEY_BYTES_MAX>().filter(|_| key.len() == KEY_BYTES_MAX) else {
+            self.pair(key, value.len() as u32);
+            if !value.is_empty() {
+                self.value(value);
+            }
+            return;
+        };
+        assert_eq!(self.value_left, 0, "a value is complete before the next pair");
+        // Of a key of the longest kind all lengths are known beforehand.
+        let mut head = [0; HEAD_BYTES_MAX];
+        let (key_bytes, rest) = head.split_at_mut(LENGTH_BYTES);
+        let (key_place, value_bytes) = rest.split_at_mut(KEY_BYTES_MAX);
+        key_bytes.copy_from_slice(&(KEY_BYTES_MAX as u32).to_le_bytes());
+        key_place.copy_from_slice(longest);
+        value_bytes.copy_from_slice(&(value.len() as u32).to_le_bytes());
+        self.bytes.reserve(HEAD_BYTES_MAX + padded(value.len()));
+        self.bytes.extend_from_slice(&head);
+        self.bytes.extend_from_slice(value);
+        if !value.len().is_multiple_of(LENGTH_BYTES) {
+            self.pad();
+        }
+        (self.last, self.last_bytes) = (*longest, KEY_BYTES_MAX);
+    }
+
+    #[inline]
     fn value(&mut self, bytes: &[u8]) {
         self.push(bytes);
         self.value_left -= bytes.len();

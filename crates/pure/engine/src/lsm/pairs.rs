@@ -71,6 +71,7 @@ pub fn alone_bytes(e: &Entry) -> usize {
 }
 
 /// A pair that begins somewhere. What comes back second is where its value begins.
+#[inline]
 fn decode(bytes: &[u8]) -> Option<(Entry, usize)> {
     let (key, version) = Entry::decode_key_of_own_length(bytes)?;
     let at = 8 + key.len();

@@ -32,6 +32,8 @@ struct Tables<'a> {
     tables: &'a [Arc<Table>],
     next: usize,
     open: Option<(DataBlock<'a>, usize)>,
+    /// The first entry of the scan was found: all behind it are of the scan, and are not searched for.
+    has_begun: bool,
 }
 
 impl<'a> Source<'a> {
@@ -45,9 +47,10 @@ impl<'a> Source<'a> {
             (Some(table), Some(key)) => table.block_of(key, u64::MAX),
             _ => 0,
         };
-        Self { head: None, rest: Rest::Tables(Tables { tables, next, open: None }), whose }
+        Self { head: None, rest: Rest::Tables(Tables { tables, next, open: None, has_begun: false }), whose }
     }
 
+    #[inline]
     fn advance(&mut self) {
         self.head = match &mut self.rest {
             Rest::Memtable(_, entries) => entries.next(),
@@ -79,17 +82,25 @@ impl<'a> Source<'a> {
         }
     }
 
-    fn opened(&mut self, block: DataBlock<'a>, from: Option<&Key>) {
+    fn opened(&mut self, (table, n): (&Table, usize), block: DataBlock<'a>, from: Option<&Key>) {
         if let Rest::Tables(tables) = &mut self.rest {
             tables.next += 1;
-            let at = from.map_or(0, |key| block.lower_bound(key, u64::MAX));
+            let at = match from.filter(|_| !tables.has_begun) {
+                None => 0,
+                Some(key) => match table.share(n, key) {
+                    Some(share) => block.lower_bound_near(key, u64::MAX, share),
+                    None => block.lower_bound(key, u64::MAX),
+                },
+            };
             tables.open = Some((block, at));
             self.head = block.get(at);
+            tables.has_begun |= self.head.is_some();
         }
     }
 }
 
 impl<'a> Tables<'a> {
+    #[inline]
     fn advance(&mut self) -> Option<Entry> {
         let (block, at) = self.open.as_mut()?;
         *at += 1;
@@ -203,7 +214,7 @@ impl LsmStore {
             while let Some((table, n)) = source.wants() {
                 self.note_page(table, n, looked);
                 match self.block(table, n, m) {
-                    Seen::Here(block) => source.opened(block, from),
+                    Seen::Here(block) => source.opened((table, n), block, from),
                     Seen::Bad(e) => return Step::Done(Err(e)),
                     Seen::Absent => {
                         absent = true;

@@ -201,6 +201,10 @@ impl Iterator for Entries<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<Entry> {
+        // Only snapshots make older ones be kept.
+        if self.old.peek().is_none() {
+            return self.new.next().map(|(key, slot)| entry(*key, slot));
+        }
         let is_new = match (self.new.peek(), self.old.peek()) {
             (Some((new, _)), Some(((old, _), _))) => *new <= old,
             (new, _) => new.is_some(),

@@ -107,10 +107,7 @@ impl AtOnce {
         if !has_value {
             pairs.pair(key, 0);
         } else if e.is_inside() && value.len() == e.addr.value_bytes_inside() as usize {
-            pairs.pair(key, value.len() as u32);
-            if !value.is_empty() {
-                pairs.value(value);
-            }
+            pairs.whole(key, value);
             self.bytes += value.len() as u64;
         } else {
             return false;
@@ -152,11 +149,11 @@ impl<S: Structure> Store<S> {
     ) -> Result<(), KvError> {
         let bytes = e.addr.value_bytes_inside();
         w.work(Unit::CopyByte, u64::from(bytes));
-        pairs.pair(&e.key.padded()[..e.key.len()], bytes);
         if !value.is_empty() && value.len() == bytes as usize {
-            pairs.value(value);
+            pairs.whole(&e.key.padded()[..e.key.len()], value);
             return Ok(());
         }
+        pairs.pair(&e.key.padded()[..e.key.len()], bytes);
         self.deliver_inside(e, bytes, &mut Value(pairs), m)
     }
 }
@@ -218,13 +215,11 @@ fn show<M: SegmentStore, W: Meter, P: Pairs>(
     };
     w.work(Unit::ChecksumByte, u64::from(e.addr.bytes()));
     w.work(Unit::CopyByte, u64::from(bytes));
-    pairs.pair(key, bytes);
     if let Some(value) = record.and_then(|record| record.get(start as usize..(start + bytes) as usize)) {
-        if !value.is_empty() {
-            pairs.value(value);
-        }
+        pairs.whole(key, value);
         return Ok(());
     }
+    pairs.pair(key, bytes);
     records.deliver(e.addr, start, bytes, &mut Value(pairs), m)
 }
 

@@ -16,11 +16,17 @@ use std::ops::Bound;
 /// A place in the leaves of a tree.
 struct Leaves<'a> {
     leaf: Option<(Block<'a>, usize)>,
+    /// The entry there, which is compared with those of the buffers more than once.
+    head: Option<Entry>,
     /// Where the next leaf begins, if there is one.
     next: Option<Key>,
 }
 
-impl Leaves<'_> {
+impl<'a> Leaves<'a> {
+    fn new(leaf: Option<(Block<'a>, usize)>, next: Option<Key>) -> Self {
+        Self { leaf, head: leaf.and_then(|(leaf, at)| leaf.get(at)), next }
+    }
+
     /// Whether all entries of the leaf were taken.
     #[inline]
     fn is_spent(&self) -> bool {
@@ -28,8 +34,10 @@ impl Leaves<'_> {
     }
 
     #[inline]
-    fn head(&self) -> Option<Entry> {
-        self.leaf.and_then(|(leaf, at)| leaf.get(at))
+    fn take(&mut self) -> Option<Entry> {
+        let (leaf, at) = self.leaf.as_mut().filter(|_| self.head.is_some())?;
+        *at += 1;
+        std::mem::replace(&mut self.head, leaf.get(*at))
     }
 }
 
@@ -63,16 +71,13 @@ impl<'a> Buffered<'a> {
 /// The next entry of some sources, of equal ones that of the youngest.
 #[inline]
 fn next_of(buffers: &mut Buffered<'_>, leaves: &mut Leaves<'_>) -> Option<Entry> {
-    let head = leaves.head();
     if let Some((n, buffered)) = buffers.head
-        && head.is_none_or(|e| buffered.order(&e).is_le())
+        && leaves.head.is_none_or(|e| buffered.order(&e).is_le())
     {
         buffers.take(n);
         return Some(buffered);
     }
-    let (_, at) = leaves.leaf.as_mut().filter(|_| head.is_some())?;
-    *at += 1;
-    head
+    leaves.take()
 }
 
 impl TreeStore {
@@ -127,10 +132,10 @@ impl TreeStore {
         let first = Key::new(&[0]).expect("one byte");
         let key = from.unwrap_or(first);
         let Some(at) = self.locate(&view.tree, &key, 0, trail, m, w)? else {
-            return Ok(Leaves { leaf: None, next: None });
+            return Ok(Leaves::new(None, None));
         };
         let leaf = self.node(at.child, 0, trail, m, w)?;
-        Ok(Leaves { leaf: Some((leaf, leaf.lower_bound(&key, u64::MAX))), next: at.hi })
+        Ok(Leaves::new(Some((leaf, leaf.lower_bound(&key, u64::MAX))), at.hi))
     }
 
     /// Visits the pairs of a view in the falling order of their keys, from `end` on. Whether `visit` ended it.
