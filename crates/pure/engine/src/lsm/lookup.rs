@@ -59,7 +59,8 @@ impl LsmStore {
             if !table.filter.may_contain(hash) {
                 continue;
             }
-            match ready!(self.find_in(table, key, version, &mut looked, m, w)) {
+            let first = self.near(table, key, version, m, w);
+            match ready!(self.find_in((table, first), key, version, &mut looked, m, w)) {
                 Ok(None) => {}
                 found => return Step::Done((found.map(|e| e.map(|e| whose.mark(e))), looked)),
             }
@@ -69,7 +70,7 @@ impl LsmStore {
 
     /// The same in memtables.
     #[inline]
-    fn find_buffered(&self, key: &Key, hash: u64, version: u64) -> Option<Entry> {
+    pub(super) fn find_buffered(&self, key: &Key, hash: u64, version: u64) -> Option<Entry> {
         if let Some(e) = self.mem.get_hashed(key, hash, version) {
             return Some(Whose::MEMTABLE.mark(e));
         }
@@ -78,7 +79,7 @@ impl LsmStore {
     }
 
     /// The tables that could have a key, in the order they must be asked.
-    fn candidates(&self, key: &Key) -> impl Iterator<Item = (Whose, &Table)> {
+    pub(super) fn candidates<'a>(&'a self, key: &'a Key) -> impl Iterator<Item = (Whose, &'a Table)> {
         let young = self.own.levels.level(0).iter().enumerate().filter(|(_, t)| t.covers(key));
         let young = young.map(|(n, table)| (Whose::table(0, n), table));
         let deeper =
@@ -86,26 +87,39 @@ impl LsmStore {
         young.chain(deeper).map(|(whose, table)| (whose, table.as_ref()))
     }
 
-    fn find_in<M: SegmentStore, W: Meter>(
+    /// The block of a table in which an entry is or the next one would be. What is near it there is asked for.
+    #[inline]
+    pub(super) fn near<M: SegmentStore, W: Meter>(
         &self,
         table: &Table,
+        key: &Key,
+        version: u64,
+        m: &M,
+        w: &mut W,
+    ) -> usize {
+        let first = table.block_of(key, version);
+        if w.touches() {
+            self.touch_block(table, first, table.share(first, key), m, w);
+        }
+        first
+    }
+
+    /// The entry of a key in a table, from the block on that it is near.
+    pub(super) fn find_in<M: SegmentStore, W: Meter>(
+        &self,
+        (table, first): (&Table, usize),
         key: &Key,
         version: u64,
         looked: &mut Looked,
         m: &M,
         w: &mut W,
     ) -> Step<Result<Option<Entry>, KvError>> {
-        let first = table.block_of(key, version);
         // An entry that an older snapshot wants can be the first of the next block.
         for n in first..table.index.len().min(first + 2) {
             if n > first && table.index.key(n) != key {
                 break;
             }
             self.note_page(table, n, looked);
-            let share = table.share(n, key);
-            if w.touches() {
-                self.touch_block(table, n, share, m, w);
-            }
             let block = match self.block(table, n, m) {
                 Seen::Here(block) => block,
                 Seen::Absent => return Step::Need(looked.take()),
@@ -113,7 +127,7 @@ impl LsmStore {
             };
             w.work(Unit::ChecksumByte, block.checked_bytes(self.log.geometry().page_bytes.min(BLOCK_BYTES)));
             w.work(Unit::Compare, 7);
-            let at = match share {
+            let at = match table.share(n, key) {
                 Some(share) => block.lower_bound_near(key, version, share),
                 None => block.lower_bound(key, version),
             };

@@ -13,6 +13,7 @@ mod compaction;
 mod counters;
 mod data_block;
 mod factory;
+mod find_all;
 mod input;
 mod inside;
 mod job;

@@ -9,8 +9,8 @@ use crate::ordered::inside::Inside;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
 use crate::ordered::structure::{
-    Buffers, Chores, Collected, Configured, Content, Found, Manifests, Rebuild, Room, Search, Structure,
-    Tuned, Turn, Versions, Write,
+    Buffers, Chores, Collected, Configured, Content, Found, Manifests, Rebuild, Room, Search, Sought,
+    Structure, Tuned, Turn, Versions, Write,
 };
 use saker_engine_api::{Job, JobKind, KvError, Settings, Snapshot, WriteCondition};
 use saker_log::recover::{Damage, Progress};
@@ -84,6 +84,18 @@ impl Search for Lsm {
         w: &mut W,
     ) -> Found<Option<Entry>, Self> {
         store.find(key, version(at), m, w)
+    }
+
+    fn find_all<M: SegmentStore, W: Meter>(
+        store: &LsmStore,
+        keys: &[Key],
+        m: &M,
+        w: &mut W,
+    ) -> Step<Sought<Looked>> {
+        match store.find_all(keys, m, w) {
+            Ok(sought) => Step::Done(sought),
+            Err(stall) => Step::Blocked(stall),
+        }
     }
 
     fn value_inside<'a, M: SegmentStore>(store: &'a LsmStore, e: &Entry, offset: u32, m: &'a M) -> &'a [u8] {
