@@ -32,6 +32,7 @@ mod error;
 pub mod faults;
 #[cfg(not(feature = "planted"))]
 mod faults;
+mod give_back;
 mod header;
 mod host;
 mod layout;
