@@ -14,7 +14,7 @@ use crate::workspace::{Workspace, cargo};
 pub fn run(workspace: &Workspace, args: &[String]) -> Result<bool, Fault> {
     let target = workspace.metadata.target_directory.join("peers");
     let mut command = cargo();
-    command.args(["run", "--quiet", "--release", "--locked"]);
+    command.args(["build", "--quiet", "--release", "--locked"]);
     if let Some(library) = built(&workspace.metadata.target_directory.join("rocksdb")) {
         command.args(["--features", "rocksdb"]).env("ROCKSDB_LIB_DIR", library).env("ROCKSDB_STATIC", "1");
         rocksdb::bindgen(&mut command, &target)?;
@@ -22,8 +22,12 @@ pub fn run(workspace: &Workspace, args: &[String]) -> Result<bool, Fault> {
         eprintln!("RocksDB has not been built (`cargo xtask rocksdb` does): it is left out");
     }
     // Its folder, whose .cargo/config.toml asks for this machine's instructions.
-    command.arg("--").args(args).current_dir(workspace.root.join("bench/peers"));
-    Ok(command.env("CARGO_TARGET_DIR", &target).status()?.success())
+    command.current_dir(workspace.root.join("bench/peers"));
+    if !command.env("CARGO_TARGET_DIR", &target).status()?.success() {
+        return Ok(false);
+    }
+    // Where the caller is, from where paths are meant.
+    Ok(std::process::Command::new(target.join("release/saker-bench-peers")).args(args).status()?.success())
 }
 
 /// The folder of RocksDB's library, below the target folder of its own comparison.

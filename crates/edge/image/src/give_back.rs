@@ -4,7 +4,7 @@
 use super::oob::{self, Oob};
 use super::space::AT_ONCE;
 use super::{FileCells, host};
-use saker_flash::nand::Cells;
+use saker_flash::nand::{Cell, Cells};
 use saker_segment_store::SegmentId;
 use std::io;
 use std::time::Instant;
@@ -41,10 +41,14 @@ impl FileCells {
         }
     }
 
+    /// Only programmed pages are looked at: other bytes may be holes, which need space even to be read.
     fn has_damaged_oob(&self, segment: SegmentId) -> bool {
-        let (layout, epoch) = (self.layout(), self.epoch(segment));
-        let mut pages = (0..self.table.written(segment)).map(|index| layout.geometry.page(segment, index));
-        pages.any(|at| matches!(oob::read(self.cells.page(at, layout).1, at, epoch), Oob::Damaged(_)))
+        let (geometry, epoch) = (self.layout().geometry, self.epoch(segment));
+        let mut pages = (0..self.table.written(segment)).map(|index| geometry.page(segment, index));
+        pages.any(|at| match self.cell(at) {
+            Cell::Programmed { oob, .. } => matches!(oob::read(oob, at, epoch), Oob::Damaged(_)),
+            Cell::Erased | Cell::Torn => false,
+        })
     }
 
     /// The space of all erased segments goes back. Whether there were any.

@@ -175,6 +175,10 @@ fn on_a_tiny_file_system(dir: &Path) {
     );
     assert!(matches!(one.media.cell(at), Cell::Erased), "half a program did not happen");
     one.media.tear(at);
+    // Its marker has no space, and neither has what is before it: an erase looks at neither.
+    let bare = SegmentId(40);
+    one.media.tear(geometry.page(bare, 63));
+    one.media.erase(bare).expect("erases");
     one.media.erase(SegmentId(0)).expect("erasing needs no space");
     // A page that has no space takes that of what is erased, although that was erased a moment ago.
     let beyond = PageAddr(at.0.next_multiple_of(64));
