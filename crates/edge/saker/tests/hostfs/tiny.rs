@@ -35,6 +35,7 @@ pub fn on_a_tiny_file_system(name: &str, test: impl FnOnce(&Path)) {
         Ok(out) if out.status.code() == Some(101) => {
             panic!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr))
         }
+        Ok(out) if out.status.code().is_none() => panic!("a signal has ended it: {out:?}"),
         other => eprintln!("skipped, mounting is not permitted here: {other:?}"),
     }
 }

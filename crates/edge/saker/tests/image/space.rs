@@ -7,6 +7,7 @@ use saker_flash::Cells;
 use saker_flash::nand::Cell;
 use saker_segment_store::{CellError, Geometry, PageAddr, SegmentId};
 use std::fs::File;
+use std::io::Write as _;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -138,6 +139,7 @@ fn a_full_host_is_a_status() {
             assert!(String::from_utf8_lossy(&out.stdout).contains("1 passed"), "no test has that name");
         }
         Ok(out) if out.status.code() == Some(101) => panic!("{}", String::from_utf8_lossy(&out.stdout)),
+        Ok(out) if out.status.code().is_none() => panic!("a signal has ended it: {out:?}"),
         other => eprintln!("skipped, mounting is not permitted here: {other:?}"),
     }
 }
@@ -176,6 +178,7 @@ fn on_a_tiny_file_system(dir: &Path) {
     assert!(matches!(one.media.cell(at), Cell::Erased), "half a program did not happen");
     one.media.tear(at);
     // Its marker has no space, and neither has what is before it: an erase looks at neither.
+    take_the_rest(dir);
     let bare = SegmentId(40);
     one.media.tear(geometry.page(bare, 63));
     one.media.erase(bare).expect("erases");
@@ -192,6 +195,12 @@ fn on_a_tiny_file_system(dir: &Path) {
     let programmed = at.0 - 64 + 2;
     assert_eq!(report.counts.pages_sound, programmed);
     assert_eq!(open(&path, Access::Read).expect("opens").media.bytes_in_use(), programmed * (4096 + 64));
+}
+
+/// Another file takes the last free bytes.
+fn take_the_rest(dir: &Path) {
+    let mut filler = File::create(dir.join("filler")).expect("creates");
+    while filler.write_all(&[1; 512]).is_ok() {}
 }
 
 #[test]
