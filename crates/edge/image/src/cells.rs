@@ -46,6 +46,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Flash cells in an image file. Dropping it without [`FileCells::close`] is what a crash looks like to the
 /// next open. The lock is released when this and the ring's memory are both gone.
@@ -434,6 +435,10 @@ impl Cells for FileCells {
             self.beside = Beside::start(&self.file).ok();
         }
         self.beside.is_some()
+    }
+
+    fn give_space_back(&mut self) -> bool {
+        self.is_writable() && self.refuse_if_finished().is_ok() && self.give_back_when_idle(Instant::now())
     }
 
     fn begin_sync(&mut self) {

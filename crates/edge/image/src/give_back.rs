@@ -7,7 +7,7 @@ use super::{FileCells, host};
 use saker_flash::nand::{Cell, Cells};
 use saker_segment_store::SegmentId;
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 impl FileCells {
     /// Gives the space of an erased segment back. Without holes the out-of-band bytes are zeroed.
@@ -28,17 +28,33 @@ impl FileCells {
     pub(super) fn note_space(&mut self, segment: SegmentId, epoch: u32) {
         let now = Instant::now();
         for _ in 0..AT_ONCE {
-            let table = &self.table;
-            let Some(due) = self.space.next_due(now, |segment, epoch| table.is_blank(segment, epoch)) else {
+            if !self.give_next_back(now) {
                 break;
-            };
-            self.free_space(due);
+            }
         }
         if self.has_damaged_oob(segment) {
             self.free_space(segment);
         } else {
             self.space.note(segment, epoch, now);
         }
+    }
+
+    /// The space of one segment goes back that was erased long enough ago. Whether there was any.
+    fn give_next_back(&mut self, now: Instant) -> bool {
+        let table = &self.table;
+        let due = self.space.next_due(now, |segment, epoch| table.is_blank(segment, epoch));
+        due.inspect(|segment| self.free_space(*segment)).is_some()
+    }
+
+    /// Nothing else is to be done: one segment at a time, so that whoever comes waits for one at most. Whether another one is due.
+    pub(super) fn give_back_when_idle(&mut self, now: Instant) -> bool {
+        self.give_next_back(now) && self.space.is_due(now)
+    }
+
+    /// Erased segments keep their space for so long from here on: 30 seconds unless this is called. Not at all is best for a file system that
+    /// makes holes at no cost.
+    pub fn keep_space_for(&mut self, keep: Duration) {
+        self.space.keep = keep;
     }
 
     /// Only programmed pages are looked at: other bytes may be holes, which need space even to be read.

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// So long an erased segment keeps its space. A device that writes 100 MB a second goes through 3 GB meanwhile.
-pub(super) const KEEP: Duration = Duration::from_secs(30);
+const KEEP: Duration = Duration::from_secs(30);
 /// Segments that give their space back at an erase: more than one, so that those that wait become fewer.
 pub(super) const AT_ONCE: usize = 2;
 
@@ -22,23 +22,32 @@ struct Erased {
 }
 
 /// Erased segments that may have space, in the order of their erases.
-#[derive(Debug, Default)]
-pub(super) struct Space(VecDeque<Erased>);
+#[derive(Debug)]
+pub(super) struct Space {
+    erased: VecDeque<Erased>,
+    pub(super) keep: Duration,
+}
+
+impl Default for Space {
+    fn default() -> Self {
+        Self { erased: VecDeque::new(), keep: KEEP }
+    }
+}
 
 impl Space {
     /// A segment was erased and has that epoch since.
     pub fn note(&mut self, segment: SegmentId, epoch: u32, now: Instant) {
-        self.0.push_back(Erased { segment, epoch, since: now });
+        self.erased.push_back(Erased { segment, epoch, since: now });
     }
 
-    /// The next one that was erased `KEEP` ago, or longer, and is not in use again: `is_blank` says whether a segment has that epoch and no page.
+    /// The next one that was erased [`keep`](Self::keep) ago, or longer, and is not in use again: `is_blank` says whether a segment has that epoch and no page.
     pub fn next_due(&mut self, now: Instant, is_blank: impl Fn(SegmentId, u32) -> bool) -> Option<SegmentId> {
-        while let Some(first) = self.0.front().copied() {
+        while let Some(first) = self.erased.front().copied() {
             let is_unused = is_blank(first.segment, first.epoch);
-            if is_unused && now.duration_since(first.since) < KEEP {
+            if is_unused && now.duration_since(first.since) < self.keep {
                 return None;
             }
-            self.0.pop_front();
+            self.erased.pop_front();
             if is_unused {
                 return Some(first.segment);
             }
@@ -46,9 +55,14 @@ impl Space {
         None
     }
 
+    /// Whether one was erased so long ago; it may be in use again.
+    pub fn is_due(&self, now: Instant) -> bool {
+        self.erased.front().is_some_and(|first| now.duration_since(first.since) >= self.keep)
+    }
+
     /// All that are not in use again.
     pub fn take(&mut self, is_blank: impl Fn(SegmentId, u32) -> bool) -> Vec<SegmentId> {
-        let all = std::mem::take(&mut self.0).into_iter();
+        let all = std::mem::take(&mut self.erased).into_iter();
         all.filter(|one| is_blank(one.segment, one.epoch)).map(|one| one.segment).collect()
     }
 }
@@ -80,7 +94,18 @@ mod tests {
         assert_eq!(space.next_due(begun, |segment, _| segment.0 != 3), None);
         assert_eq!(space.next_due(begun + KEEP, |segment, _| segment.0 != 3), Some(SegmentId(4)));
         assert_eq!(space.next_due(begun + KEEP, |segment, _| segment.0 != 3), None);
-        assert!(space.0.is_empty(), "what is in use again is forgotten");
+        assert!(space.erased.is_empty(), "what is in use again is forgotten");
+    }
+
+    #[test]
+    fn what_is_due_is_told_and_how_long_it_takes_can_be_chosen() {
+        let begun = Instant::now();
+        let mut space = of(&[3], begun);
+        assert!(!space.is_due(begun + KEEP - Duration::from_nanos(1)) && space.is_due(begun + KEEP));
+        space.keep = Duration::from_secs(1);
+        assert!(!space.is_due(begun) && space.is_due(begun + Duration::from_secs(1)));
+        assert_eq!(space.next_due(begun + Duration::from_secs(1), |_, _| true), Some(SegmentId(3)));
+        assert!(!space.is_due(begun + KEEP), "nothing is left");
     }
 
     #[test]

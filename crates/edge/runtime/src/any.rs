@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A device with or without time, and the thread it may run on.
 
+use crate::Rest;
 use crate::panics::{EndsProcess, ends_process};
 use saker_device::controller::{HealthCounters, NamespaceFacts};
 use saker_device::{Carrier, Device, Stats, Timed, Untimed};
@@ -110,6 +111,11 @@ impl AnyDevice {
     /// Gives the medium what lasts of the counters, to be kept. To be called now and then.
     pub fn keep_counters(&mut self) {
         each!(self, d => d.keep_counters());
+    }
+
+    /// Nothing is asked of the device: space of an image goes back ([`Device::give_space_back`]). True: there is more, now.
+    pub fn give_space_back(&mut self) -> bool {
+        each!(self, d => d.give_space_back())
     }
 
     /// A queue may have so many iterators in a namespace from now on.
@@ -258,17 +264,21 @@ fn run(mut device: AnyDevice, stop: &AtomicBool, lag: &Lag, ends_process: &EndsP
     let clock = || {
         if timed { Instant::from_nanos(base + begun.elapsed().as_nanos() as u64) } else { Instant::ZERO }
     };
-    let mut idle = 0;
+    let (mut idle, mut rest) = (0, Rest::default());
     while !stop.load(Ordering::Acquire) {
         catch_up(&mut device, &clock, lag);
         if device.advance(clock()) || device.next_deadline().is_some() {
             idle = 0;
+            rest.end();
             ends_process.at_work();
             continue;
         }
         idle += 1;
         std::hint::spin_loop();
         if idle > SPINS {
+            if rest.is_long(std::time::Instant::now()) {
+                device.give_space_back();
+            }
             std::thread::yield_now();
             idle = SPINS - SPINS / 20;
         }

@@ -6,8 +6,10 @@ mod far_copy;
 pub mod huge_pages;
 pub mod panics;
 pub mod pause;
+mod rest;
 mod spare_memory;
 
 pub use any::{AnyDevice, AnyDriver, DeviceThread, Dual};
 pub use huge_pages::install as use_huge_pages;
+pub use rest::Rest;
 pub use spare_memory::give_back as give_memory_back;

@@ -72,7 +72,7 @@ pub use saker_nvme::group::{SplitOutcome, TransactionId};
 #[doc(inline)]
 pub use saker_nvme::vendor_specific::{CommandClass, Counter, CounterKind, CounterOf};
 #[doc(inline)]
-pub use saker_runtime::{AnyDevice, AnyDriver, DeviceThread, any, panics, use_huge_pages};
+pub use saker_runtime::{AnyDevice, AnyDriver, DeviceThread, Rest, any, panics, use_huge_pages};
 pub use salvage::{Losses, Lost, Piece, Repaired, Salvaged, repair_image};
 pub use scrub::{ScrubNews, Scrubbed, scrub};
 pub use sessions::{Durable, Saker, SakerOptions, Session, Synced};

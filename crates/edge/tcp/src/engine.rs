@@ -6,6 +6,8 @@ mod authentication;
 mod checks;
 mod counted;
 mod formatted;
+#[cfg(test)]
+mod idle;
 mod iterators;
 mod leaving;
 mod splits;
@@ -18,8 +20,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
-use saker::Error;
 use saker::panics::ends_process;
+use saker::{Error, Rest};
 use saker_host::Done;
 use saker_nvme::fabrics::{Connect, ConnectData, fctype};
 use saker_nvme::vendor_specific::{CommandClass, asks_for_counters};
@@ -113,6 +115,7 @@ pub(crate) struct Engine {
     answered: Vec<ConnectionId>,
     begun: Clock,
     looked_at: Instant,
+    rest: Rest,
     is_written_through: bool,
     busy_poll: bool,
     authenticator: Authenticator,
@@ -149,6 +152,7 @@ impl Engine {
             answered: Vec::new(),
             begun: Clock::now(),
             looked_at: Instant::ZERO,
+            rest: Rest::default(),
             is_written_through: false,
             busy_poll,
             authenticator,
@@ -184,6 +188,7 @@ impl Engine {
             Ok(request) => Some(request),
             Err(error) => return error == TryRecvError::Empty,
         };
+        self.rest.end();
         while let Some(request) = next {
             if matches!(request, Request::Stop) {
                 return false;
@@ -194,10 +199,14 @@ impl Engine {
         true
     }
 
-    /// How long to sleep: background work of a device that keeps time has its own deadline.
-    fn patience(&self) -> Duration {
+    /// How long to sleep: background work of a device that keeps time has its own deadline, and one that has nothing to do gives space of its image
+    /// back.
+    fn patience(&mut self) -> Duration {
         let Some(local) = &self.local else { return TICK };
-        let clocked = &local.shared().clocked;
+        let clocked = &mut local.shared().clocked;
+        if clocked.next_deadline().is_none() && self.rest.is_long(Clock::now()) && clocked.give_space_back() {
+            return Duration::ZERO;
+        }
         let until =
             |at: Option<Instant>, now| at.map_or(TICK, |at| Duration::from_nanos(at.since(now).as_nanos()));
         let of_limits = until(self.traffic.deadline(), self.now());
@@ -418,7 +427,12 @@ impl Engine {
         }
         self.looked_at = now;
         self.tell_limits();
+        let is_resting = self.busy_poll && self.is_idle() && self.rest.is_long(Clock::now());
         if let Some(local) = &mut self.local {
+            if is_resting {
+                // It never sleeps.
+                local.shared().clocked.give_space_back();
+            }
             self.watch.look(local, now);
         }
         for id in self.subsystem.expired(now) {

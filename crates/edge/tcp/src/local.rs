@@ -64,6 +64,17 @@ impl Clocked {
         self.device.keep_counters();
     }
 
+    /// The device, for tests.
+    #[cfg(test)]
+    pub fn device_mut(&mut self) -> &mut AnyDevice {
+        &mut self.device
+    }
+
+    /// Nothing is asked of it: space of its image goes back. True: there is more, now.
+    pub fn give_space_back(&mut self) -> bool {
+        self.device.give_space_back()
+    }
+
     /// All hosts together may have so many iterators in a namespace.
     pub fn allow_iterators(&mut self, most: usize) {
         self.device.allow_iterators(most);

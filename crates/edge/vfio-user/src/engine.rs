@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant as Clock};
 
 use saker::any::{Lag, catch_up};
-use saker::{AnyDevice, Error, panics::ends_process};
+use saker::{AnyDevice, Error, Rest, panics::ends_process};
 use saker_link::DmaSpace;
 use saker_pcie::Function;
 use saker_pcie::bar::{irq, irq_count};
@@ -127,7 +127,7 @@ impl Engine {
     /// Serves until it is told to stop, then closes the device.
     pub fn run(mut self) -> Result<(), Error> {
         let ends_process = ends_process("vfio-user");
-        let (mut idle, mut turns) = (0, 0_u32);
+        let (mut idle, mut turns, mut rest) = (0, 0_u32, Rest::default());
         while !self.is_over() {
             turns = turns.wrapping_add(1);
             if self.questions.has_any() {
@@ -135,10 +135,14 @@ impl Engine {
             }
             if self.turn(turns) {
                 idle = 0;
+                rest.end();
                 ends_process.at_work();
                 continue;
             }
             idle += 1;
+            if (!self.is_polling() || idle > SPINS) && self.gives_space_back(&mut rest) {
+                continue;
+            }
             if !self.is_polling() {
                 self.sleep();
             } else if idle > SPINS {
@@ -149,6 +153,11 @@ impl Engine {
             }
         }
         self.finish()
+    }
+
+    /// Space of the image goes back when nothing has been asked for a while. True: there is more, now.
+    fn gives_space_back(&mut self, rest: &mut Rest) -> bool {
+        self.device.next_deadline().is_none() && rest.is_long(Clock::now()) && self.device.give_space_back()
     }
 
     fn is_stopped(&self) -> bool {

@@ -2,7 +2,7 @@
 //! Connections that are gone while the device works for them.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use saker_target::ConnectionId;
 

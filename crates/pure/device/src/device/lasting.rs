@@ -43,6 +43,12 @@ impl<T> Device<T> {
         }
     }
 
+    /// Nothing is asked of the device: space of the host's file that is not needed any more goes back, some of it. True: there is more, now. To be called
+    /// now and then.
+    pub fn give_space_back(&mut self) -> bool {
+        self.flash.is_powered() && self.flash.media_mut().give_space_back()
+    }
+
     #[inline(never)]
     fn keep_counters_now(&mut self) {
         let lasting = self.lasting();

@@ -187,6 +187,10 @@ impl Cells for AnyCells {
         each!(self, c => c.ended_sync())
     }
 
+    fn give_space_back(&mut self) -> bool {
+        each!(self, c => c.give_space_back())
+    }
+
     fn syncs(&self) -> u64 {
         each!(self, c => c.syncs())
     }

@@ -151,6 +151,10 @@ pub trait Cells: Any + Debug + Send {
     fn ended_sync(&mut self) -> Option<Result<(), CellError>> {
         None
     }
+    /// Nothing else is asked of the cells: space of segments that were erased a while ago goes back to the host, some of it. True: there is more, now.
+    fn give_space_back(&mut self) -> bool {
+        false
+    }
     /// How often the cells were synced, syncs that an erase needed included. Each covers the page buffer as well.
     fn syncs(&self) -> u64 {
         0

@@ -28,7 +28,12 @@ struct Rig {
 }
 
 fn rig() -> Rig {
-    let served = Served { url: "mem:?profile=tiny&size=16MiB".into(), ..Served::default() };
+    let engine = engine_of("mem:?profile=tiny&size=16MiB");
+    Rig { engine, memory: Memory::new(64 << 20, 10), replies: Vec::new() }
+}
+
+pub(in crate::engine) fn engine_of(url: &str) -> Engine {
+    let served = Served { url: url.into(), ..Served::default() };
     let (local, _) = Opened::open(&served).expect("a device").settle();
     let config = SubsystemConfig {
         nqn: "nqn.2014-08.org.example:leaving".into(),
@@ -46,14 +51,13 @@ fn rig() -> Rig {
         namespace_rates: Default::default(),
     };
     let ways = (Authenticator::start().expect("a thread"), unbounded_channel().0.downgrade());
-    let engine = Engine::new(
+    Engine::new(
         Subsystem::new(config).expect("names that fit"),
         Some(local),
         false,
         ways,
         Watch::new(Arc::default(), None),
-    );
-    Rig { engine, memory: Memory::new(64 << 20, 10), replies: Vec::new() }
+    )
 }
 
 fn key(name: &str) -> Key {
