@@ -59,6 +59,13 @@ impl AnyDevice {
         }
     }
 
+    /// A timed device looks at registers and doorbells ([`Device::look`]).
+    pub fn look(&mut self) {
+        if let Self::Timed(device) = self {
+            device.look();
+        }
+    }
+
     /// When a timed device has something to do next.
     pub fn next_deadline(&self) -> Option<Instant> {
         match self {
@@ -286,12 +293,21 @@ fn run(mut device: AnyDevice, stop: &AtomicBool, lag: &Lag, ends_process: &EndsP
     device
 }
 
-/// Handles what is due, each event against the clock of its own moment. True if there was any.
+/// Handles what is due, each event against the clock of its own moment. True if there was any. Who is late handles many: a command of the host that
+/// would be late, too, if it waited for the last of them, is seen meanwhile.
 pub fn catch_up(device: &mut AnyDevice, clock: &impl Fn() -> Instant, lag: &Lag) -> bool {
-    let mut any = false;
+    let (mut any, mut looked) = (false, None);
     while let Some(due) = device.next_deadline() {
         let now = clock();
-        if due > now || !device.step(due) {
+        if due > now {
+            break;
+        }
+        if now.since(*looked.get_or_insert(now)).as_nanos() > LATE_NS {
+            device.look();
+            looked = Some(clock());
+            continue;
+        }
+        if !device.step(due) {
             break;
         }
         lag.note(due, now);

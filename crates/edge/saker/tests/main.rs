@@ -9,6 +9,7 @@ mod capacity;
 mod commit_through;
 #[path = "support/commit_through.rs"]
 mod commit_through_cases;
+mod due;
 mod examples;
 mod flips;
 mod format;

@@ -240,15 +240,24 @@ impl Device<Timed> {
         self.tempo.now = self.tempo.now.max(now);
         self.flash.set_now(self.tempo.now);
         if self.flash.is_powered() {
-            self.look_at_host();
+            self.look();
             while self.step(now) {}
-            if self.flash.look_for_syncs() {
-                // Flushes go on, and slots and segments may be free.
-                self.go_on_after_media(true);
-            }
             if self.flash.resume_if_due() {
                 self.after_media();
             }
+        }
+    }
+
+    /// Looks at registers, doorbells and whether a sync of the image has ended, at the time of the last event: for who handles many events that are due and
+    /// does not let the host wait for the last of them.
+    pub fn look(&mut self) {
+        if !self.flash.is_powered() {
+            return;
+        }
+        self.look_at_host();
+        if self.flash.look_for_syncs() {
+            // Flushes go on, and slots and segments may be free.
+            self.go_on_after_media(true);
         }
     }
 
