@@ -294,6 +294,35 @@ fn a_full_store_refuses_reads_deletes_and_has_room_again() {
     assert!(again > 100, "{again} of 200");
 }
 
+/// Of both trees together.
+fn of_both(kv: &mut Kv, name: &str) -> u64 {
+    let all = kv.counters().expect("told").expect("it has counters");
+    all.iter().filter(|counter| counter.name == name).map(|counter| counter.value).sum()
+}
+
+/// A client that never lets the store rest: every put is done in the turn in which it comes, and that turn's background work is all there is.
+#[test]
+fn a_client_that_is_always_busy_has_the_main_tree_flushed_and_compacted() {
+    for own in ["", "&min_blob_size=unlimited"] {
+        let url = format!("mem:?profile=tiny&size={BYTES}B&hybrid&write_buffer_size=64KiB&slowdown=off{own}");
+        let mut kv = Kv::open(&url).expect("opens");
+        let (mut rng, mut most) = (Seed(11).rng(), 0);
+        for n in 0..20_000_u64 {
+            kv.put(&rng.below(2000).to_be_bytes(), &[n as u8; 300]).expect("room");
+            if n % 100 == 0 {
+                most = most.max(of_both(&mut kv, "num_files_at_level0"));
+            }
+        }
+        let [flushes, compactions, redirected] =
+            ["flushes", "compactions", "redirected_writes"].map(|name| of_both(&mut kv, name));
+        assert!(flushes > 10 && compactions > 2, "{own}: {flushes} flushes, {compactions} compactions");
+        assert!(
+            most < 20 && redirected == 0,
+            "{own}: {most} tables in level 0, {redirected} writes redirected"
+        );
+    }
+}
+
 #[test]
 fn options_that_do_nothing_are_refused() {
     for (option, todo) in [

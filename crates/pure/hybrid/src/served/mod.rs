@@ -29,8 +29,9 @@ use saker_link::DmaSpace;
 use saker_sim::Instant;
 use std::sync::Arc;
 
-/// Background work of the main tree that a turn does at most.
-const QUANTA: u32 = 4;
+/// Background work of the main tree that a turn does at most: the least there is. A client that waits gives the next turn at once, and one that
+/// does not wait is kept no longer than that.
+const QUANTA: u32 = 1;
 
 /// What the store was made of, for a Format.
 #[derive(Clone, Debug)]
@@ -127,9 +128,10 @@ impl<T: Driver> Served<T> {
         self.driver.drive();
         let flights = &mut self.flights;
         self.store.advance(Work::Free, &mut |ticket, outcome| flights.ended(ticket, outcome));
+        // Before the background work, which nobody needs who has an answer.
+        self.finish_ended();
         self.store.main_mut().background(QUANTA, Work::Free);
         self.store.ring();
-        self.finish_ended();
     }
 
     /// Lets everything in flight come to its end.
