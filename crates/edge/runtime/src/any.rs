@@ -316,33 +316,30 @@ pub fn catch_up(device: &mut AnyDevice, clock: &impl Fn() -> Instant, lag: &Lag)
     any
 }
 
-/// A store over both interfaces of a device, against the clock, and since when that runs.
+/// A store over both interfaces of a device, against the clock.
 #[derive(Debug)]
-pub struct Dual {
-    served: Served<AnyDriver>,
-    begun: std::time::Instant,
-}
+pub struct Dual(Served<AnyDriver>);
 
 impl Dual {
     /// Its time begins now.
     pub fn new(served: Served<AnyDriver>) -> Self {
-        Self { served, begun: std::time::Instant::now() }
+        let begun = std::time::Instant::now();
+        Self(served.with_clock(Box::new(move || Instant::from_nanos(begun.elapsed().as_nanos() as u64))))
     }
 
     /// The store goes on: whatever is due by the clock.
     pub fn advance(&mut self) {
-        self.served.set_now(Instant::from_nanos(self.begun.elapsed().as_nanos() as u64));
-        self.served.drive();
+        self.0.drive();
     }
 
     /// The store as hosts see it.
     pub fn served(&self) -> &Served<AnyDriver> {
-        &self.served
+        &self.0
     }
 
     /// What runs the device below; the store is gone.
     pub fn into_driver(self) -> AnyDriver {
-        self.served.into_driver()
+        self.0.into_driver()
     }
 }
 

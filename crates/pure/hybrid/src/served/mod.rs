@@ -2,10 +2,11 @@
 //! The store as a device of its own: a host connects to it as to any key-value SSD, and finds one namespace of pairs.
 //!
 //! It serves Store, Retrieve, Delete, Exist, List, Flush, iterators, groups and transactions. The vendor's transfer methods, keys by pointer
-//! and transactions in parts it does not have, and says so: hosts fall back to plain commands. Whoever drives it tells the time; nothing
-//! goes on in between.
+//! and transactions in parts it does not have, and says so: hosts fall back to plain commands. Whoever made it gives it a clock; nothing
+//! goes on between turns.
 
 mod admin;
+mod background;
 mod format;
 mod groups;
 mod io;
@@ -29,9 +30,8 @@ use saker_link::DmaSpace;
 use saker_sim::Instant;
 use std::sync::Arc;
 
-/// Background work of the main tree that a turn does at most: the least there is. A client that waits gives the next turn at once, and one that
-/// does not wait is kept no longer than that.
-const QUANTA: u32 = 1;
+/// Tells the time.
+pub type Clock = Box<dyn Fn() -> Instant + Send>;
 
 /// What the store was made of, for a Format.
 #[derive(Clone, Debug)]
@@ -51,6 +51,7 @@ pub struct Served<T> {
     driver: T,
     store: Hybrid,
     made: Made,
+    clock: Option<Clock>,
     front: Front,
     flights: Flights,
     ranges: Ranges,
@@ -74,7 +75,7 @@ impl<T: Driver> Served<T> {
     pub fn new(store: Hybrid, driver: T, made: Made, space: Arc<DmaSpace>, life: u64) -> Self {
         let (front, flights, ranges) = (Front::new(space), Flights::default(), Ranges::default());
         let kept = Kept::default();
-        Self { driver, store, made, front, flights, ranges, kept, life, delete_tells: false }
+        Self { driver, store, made, clock: None, front, flights, ranges, kept, life, delete_tells: false }
     }
 
     /// What the host connects to.
@@ -106,9 +107,11 @@ impl<T: Driver> Served<T> {
         self.made.blocks
     }
 
-    /// Time is `now`: to be told before each turn.
-    pub fn set_now(&mut self, now: Instant) {
-        self.store.set_now(now);
+    /// What tells the time from here on.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Clock) -> Self {
+        self.clock = Some(clock);
+        self
     }
 
     /// Whether writes wait for the main tree, and when they did.
@@ -130,7 +133,7 @@ impl<T: Driver> Served<T> {
         self.store.advance(Work::Free, &mut |ticket, outcome| flights.ended(ticket, outcome));
         // Before the background work, which nobody needs who has an answer.
         self.finish_ended();
-        self.store.main_mut().background(QUANTA, Work::Free);
+        self.background();
         self.store.ring();
     }
 
@@ -144,6 +147,9 @@ impl<T: Driver> Served<T> {
 
 impl<T: Driver> Driver for Served<T> {
     fn drive(&mut self) {
+        if let Some(clock) = &self.clock {
+            self.store.set_now(clock());
+        }
         match self.front.asked() {
             Asked::Nothing => {}
             Asked::On => self.front.turn_on(),
