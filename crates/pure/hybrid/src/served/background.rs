@@ -27,9 +27,12 @@ impl<T: Driver> Served<T> {
 /// Quanta while they work, until the turn has had its share of them. How many worked.
 fn work(quantum: &mut dyn FnMut() -> bool, clock: Option<&(dyn Fn() -> Instant + Send)>) -> u32 {
     let begun = clock.map(|clock| clock());
-    for done in 0..QUANTA {
-        let is_over = || clock.zip(begun).is_some_and(|(clock, begun)| clock().since(begun) >= TIME);
-        if done > 0 && is_over() || !quantum() {
+    let is_over = || clock.zip(begun).is_some_and(|(clock, begun)| clock().since(begun) >= TIME);
+    for done in 1..=QUANTA {
+        if !quantum() {
+            return done - 1;
+        }
+        if is_over() {
             return done;
         }
     }
