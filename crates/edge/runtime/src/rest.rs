@@ -7,6 +7,12 @@ use std::time::{Duration, Instant};
 const WHILE: Duration = Duration::from_millis(100);
 
 /// Since when a device has had nothing to do.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// let (mut rest, begun) = (saker_runtime::Rest::default(), Instant::now());
+/// assert!(!rest.is_long(begun) && rest.is_long(begun + Duration::from_millis(100)));
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rest(Option<Instant>);
 

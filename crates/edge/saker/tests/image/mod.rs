@@ -9,6 +9,7 @@ mod damage;
 mod equal;
 mod flushed;
 mod format;
+mod idle;
 mod kill;
 mod landing;
 mod space;
