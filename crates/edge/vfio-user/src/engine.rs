@@ -155,17 +155,8 @@ impl Engine {
         self.finish()
     }
 
-    /// Space of the image goes back when nothing has been asked for a while. True: there is more, now.
-    fn gives_space_back(&mut self, rest: &mut Rest) -> bool {
-        self.device.next_deadline().is_none() && rest.is_long(Clock::now()) && self.device.give_space_back()
-    }
-
     fn is_stopped(&self) -> bool {
         self.stop.is_wanted.load(Ordering::Acquire)
-    }
-
-    fn is_polling(&self) -> bool {
-        self.doorbells.is_some() && self.client.is_some()
     }
 
     /// One turn of device and socket. True if there was anything to do.

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant as Clock};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use saker::{Error, close_device};
+use saker::{Error, Rest, close_device};
 
 use super::{Engine, LEAVING, WITHOUT_MEMORY};
 
@@ -17,6 +17,15 @@ const TICK: Duration = Duration::from_millis(500);
 const SHUTDOWN: Duration = Duration::from_secs(30);
 
 impl Engine {
+    pub(super) fn is_polling(&self) -> bool {
+        self.doorbells.is_some() && self.client.is_some()
+    }
+
+    /// Space of the image goes back when nothing has been asked for a while. True: there is more, now.
+    pub(super) fn gives_space_back(&mut self, rest: &mut Rest) -> bool {
+        self.device.next_deadline().is_none() && rest.is_long(Clock::now()) && self.device.give_space_back()
+    }
+
     /// Whether nobody is served any more. A client that can be asked to leave is asked, and served until it has left.
     pub(super) fn is_over(&mut self) -> bool {
         if !self.is_stopped() {
