@@ -9,7 +9,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ImageError {
     /// [`super::create`] never overwrites.
-    #[error("{} exists already; choose another name, or replace it with --force", path.display())]
+    #[error("{} exists already; choose another name, or remove it first", path.display())]
     Exists {
         /// The file.
         path: PathBuf,

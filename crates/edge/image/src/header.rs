@@ -30,7 +30,7 @@ use std::collections::BTreeSet;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-pub(super) use copies::{Copies, choose, read_copies, write_copies, write_copy};
+pub(super) use copies::{Copies, choose, is_there_or_begun, read_copies, write_copies, write_copy};
 
 const MAGIC: [u8; 8] = *b"SAKERIMG";
 const VERSION: u32 = 1;

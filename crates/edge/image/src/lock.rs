@@ -5,7 +5,7 @@
 //! explicit unlock, which also counts for copies of the descriptor that a child process got by fork and
 //! has not closed yet.
 
-use super::ImageError;
+use super::{ImageError, header};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
@@ -87,6 +87,15 @@ impl Held {
     /// [`ImageError::InUse`] if another one has its name by now.
     pub fn still_at(self, path: &Path) -> Result<Self, ImageError> {
         self.0.still_at(path).map(Self)
+    }
+
+    /// Whether it is an image, or one whose making was interrupted: [`create`](super::create) writes the header last, so there are
+    /// zeros in its place until then.
+    ///
+    /// # Errors
+    /// [`ImageError::Io`].
+    pub fn is_image_or_begun(&self, path: &Path) -> Result<bool, ImageError> {
+        header::is_there_or_begun(&self.0).map_err(ImageError::io(path, "read"))
     }
 }
 

@@ -75,7 +75,7 @@ pub fn grow_image(
     let held = image::hold(path, Access::Read)?;
     let old = image::open_mended(path, &image::Patches::default())?.opened.config;
     let (new, nsid) = larger(&old, bytes, nsid)?;
-    let part = empty(path, &new)?;
+    let part = Part::image(path, &new)?;
     let as_the_old_one = same_owner(path, part.place());
     as_the_old_one.map_err(|source| io(path, "keep owner and mode of", source))?;
     let copied = copy_all(&old, path, part.place(), progress)?;
@@ -135,19 +135,6 @@ fn blocks(old: &ImageConfig, record: &NamespaceRecord, geometry: &saker_segment_
         saker_device::NamespaceKind::Block { blocks, .. } => blocks,
         saker_device::NamespaceKind::Kv { .. } => 0,
     }
-}
-
-/// An empty image beside the one at `path`. What a killed process has left there goes; a copy that is under way is left alone.
-fn empty(path: &Path, config: &ImageConfig) -> Result<Part, Error> {
-    let mut part = Part::of(path);
-    if part.place().symlink_metadata().is_ok() {
-        let left = image::hold(part.place(), Access::Write)?;
-        std::fs::remove_file(part.place()).map_err(|source| io(part.place(), "remove", source))?;
-        drop(left);
-    }
-    image::create(part.place(), config)?;
-    part.made();
-    Ok(part)
 }
 
 fn copy_all(old: &ImageConfig, from: &Path, to: &Path, progress: &mut dyn FnMut(u64)) -> Result<u64, Error> {

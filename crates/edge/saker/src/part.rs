@@ -3,9 +3,10 @@
 //! the whole, whenever the process or the machine ends.
 
 use crate::error::Error;
-use crate::image::ImageError;
+use crate::image::{self, Access, ImageConfig, ImageError};
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A file that is being made.
@@ -13,21 +14,58 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Part {
     part: PathBuf,
     path: PathBuf,
-    /// Made by whoever has this, and without its name: it goes when this is dropped.
-    is_ours: bool,
+    /// The file that whoever has this made, while it is without its name: it goes when this is dropped.
+    made: Option<Place>,
 }
+
+/// A file whatever its name: device and inode.
+type Place = (u64, u64);
 
 impl Part {
     /// That of a path.
     pub fn of(path: &Path) -> Self {
         let mut name = path.as_os_str().to_owned();
         name.push(".part");
-        Self { part: PathBuf::from(name), path: path.to_path_buf(), is_ours: false }
+        Self { part: PathBuf::from(name), path: path.to_path_buf(), made: None }
     }
 
     /// It was made: from now on it is removed if it does not get its name.
-    pub const fn made(&mut self) {
-        self.is_ours = true;
+    pub fn made(&mut self) {
+        self.made = self.found();
+    }
+
+    /// An empty image that is made for a path. What a killed process has left there goes; an image that somebody is making is left
+    /// alone, and so is what is no image.
+    ///
+    /// # Errors
+    /// [`ImageError::InUse`], [`ImageError::Exists`] of what is no left-over, and as [`image::create`].
+    pub fn image(path: &Path, config: &ImageConfig) -> Result<Self, Error> {
+        let mut part = Self::of(path);
+        let place = part.place();
+        if place.symlink_metadata().is_ok() {
+            let left = image::hold(place, Access::Write)?;
+            if !left.is_image_or_begun(place)? {
+                return Err(ImageError::Exists { path: place.to_path_buf() }.into());
+            }
+            std::fs::remove_file(place).map_err(|source| {
+                let path = place.to_path_buf();
+                ImageError::Io { path, doing: "remove", source }
+            })?;
+            drop(left);
+        }
+        image::create(place, config)?;
+        part.made();
+        Ok(part)
+    }
+
+    fn found(&self) -> Option<Place> {
+        self.part.symlink_metadata().ok().map(|found| (found.dev(), found.ino()))
+    }
+
+    /// Somebody else who makes the same file may have taken this one for a left-over: theirs gets no name from here.
+    fn check_ours(&self) -> Result<(), Error> {
+        let is_ours = self.made.is_some() && self.made == self.found();
+        if is_ours { Ok(()) } else { Err(ImageError::InUse { path: self.part.clone() }.into()) }
     }
 
     /// Where it is until it has its name.
@@ -40,13 +78,14 @@ impl Part {
     /// # Errors
     /// [`ImageError::Exists`] and [`ImageError::Io`].
     pub fn name(mut self) -> Result<(), Error> {
+        self.check_ours()?;
         self.sync(&self.part, "sync")?;
         match std::fs::hard_link(&self.part, &self.path) {
             Ok(()) => std::fs::remove_file(&self.part).map_err(|error| self.failed(error))?,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(self.failed(error)),
             Err(_) => std::fs::rename(&self.part, &self.path).map_err(|error| self.failed(error))?,
         }
-        self.is_ours = false;
+        self.made = None;
         self.sync_folder()
     }
 
@@ -55,9 +94,10 @@ impl Part {
     /// # Errors
     /// [`ImageError::Io`].
     pub fn replace(mut self) -> Result<(), Error> {
+        self.check_ours()?;
         self.sync(&self.part, "sync")?;
         std::fs::rename(&self.part, &self.path).map_err(|error| self.failed(error))?;
-        self.is_ours = false;
+        self.made = None;
         self.sync_folder()
     }
 
@@ -83,7 +123,7 @@ impl Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        if self.is_ours {
+        if self.made.is_some() && self.made == self.found() {
             // Why it failed matters more than a left-over.
             let _ = std::fs::remove_file(&self.part);
         }

@@ -8,7 +8,7 @@ use saker::{
     NamespaceSnapshot, Settings, Typed, image_namespaces, new_uuid, verify_image,
 };
 
-use saker::image::Severity;
+use saker::image::{ImageError, Severity};
 
 use super::opened::{failed, refused};
 use crate::args::create::CreateArgs;
@@ -34,7 +34,7 @@ pub fn create(args: &CreateArgs) -> Result<CreateReport, CliError> {
     } else {
         plan.create(&args.image)
     };
-    let made = made.map_err(|e| refused(&e))?;
+    let made = made.map_err(|e| not_made(args, &e))?;
     let there = image_namespaces(&args.image).map_err(|e| failed(&e))?;
     let namespaces = made.namespaces.iter().map(|n| created(n, &made, &there)).collect();
     let (image, profile) = (args.image.clone(), args.profile.clone());
@@ -45,6 +45,17 @@ pub fn create(args: &CreateArgs) -> Result<CreateReport, CliError> {
         engine: engine.name().into(),
         namespaces,
     })
+}
+
+/// Why an image was not made. This command can replace what is there.
+fn not_made(args: &CreateArgs, error: &DeviceError) -> CliError {
+    match error {
+        DeviceError::Image(ImageError::Exists { path }) if *path == args.image => {
+            let what = format!("{} exists already", path.display());
+            CliError::failed(what, "choose another name, or replace it with --force")
+        }
+        error => refused(error),
+    }
 }
 
 /// What is asked of the engine. All of it belongs to the image: the rest is for those who open it.
@@ -103,7 +114,7 @@ fn plan(args: &CreateArgs, engine: EngineKind, settings: Settings) -> Result<Ima
 
 /// Makes the image under another name first, so that a refusal leaves the old one.
 fn replace(plan: &ImagePlan, image: &Path) -> Result<CreatedImage, DeviceError> {
-    use saker::image::{Access, ImageError, open};
+    use saker::image::{Access, open};
     // An image that somebody has open is theirs.
     if let Err(in_use @ ImageError::InUse { .. }) = open(image, Access::Read) {
         return Err(in_use.into());

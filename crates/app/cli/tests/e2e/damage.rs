@@ -99,6 +99,34 @@ fn what_cannot_be_salvaged_is_refused() {
     assert!(!desk.path("new.img").exists() && !desk.path("new.img.part").exists());
 }
 
+/// A repair that was killed is begun again. What somebody else has under that name is left alone.
+#[test]
+fn what_a_killed_repair_left_is_in_nobodys_way() {
+    let desk = desk_with("lsm");
+    let repair = || desk.saker(&["repair", "disk.img", "new.img"]);
+    // As it is killed while it copies, and in the middle of the making of the image.
+    let whole = desk.read("disk.img");
+    for left in [&whole[..], &[0; 3 << 13], &[]] {
+        desk.write("new.img.part", left);
+        repair().good();
+        assert!(!desk.path("new.img.part").exists(), "{} bytes", left.len());
+        assert_eq!(desk.saker(&["get", "--device", "file:new.img", "a"]).good().trim_end(), "a sound value");
+        let again = repair().refused(1);
+        assert!(again.contains("exists already") && !again.contains("--force"), "{again}");
+        std::fs::remove_file(desk.path("new.img")).expect("it was made");
+    }
+    desk.write("new.img.part", b"half of something else");
+    let refused = repair().refused(1);
+    assert!(refused.contains("new.img.part exists already") && !refused.contains("--force"), "{refused}");
+    assert_eq!(desk.read("new.img.part"), b"half of something else");
+    std::fs::rename(desk.path("disk.img"), desk.path("new.img.part")).expect("renames");
+    desk.write("disk.img", &whole);
+    let held = saker::image::hold(&desk.path("new.img.part"), saker::image::Access::Write).expect("locks");
+    assert!(repair().refused(1).contains("new.img.part is in use"), "another repair makes it");
+    drop(held);
+    assert!(desk.read("new.img.part") == whole && !desk.path("new.img").exists());
+}
+
 #[test]
 fn a_sound_image_is_repaired_to_the_same() {
     let desk = desk_with("lsm");

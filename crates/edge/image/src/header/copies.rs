@@ -15,7 +15,7 @@ use super::{BLOCK, Fault, Header};
 use crate::host;
 use crate::layout::BLOCK_BYTES;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 
 /// Both copies as they are in the file.
 pub(crate) type Copies = [Result<Header, Fault>; 2];
@@ -32,6 +32,14 @@ fn read_copy(file: &File, copy: u64) -> io::Result<Result<Header, Fault>> {
         Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(Err(Fault::Foreign)),
         Err(e) => Err(e),
     }
+}
+
+/// Whether a file has a header, or nothing but zeros where headers go.
+pub(crate) fn is_there_or_begun(mut file: &File) -> io::Result<bool> {
+    let mut head = Vec::with_capacity(BLOCK * 2);
+    file.by_ref().take(BLOCK_BYTES * 2).read_to_end(&mut head)?;
+    let is_there = read_copies(file)?.iter().any(|copy| !matches!(copy, Err(Fault::Foreign)));
+    Ok(is_there || head.iter().all(|byte| *byte == 0))
 }
 
 /// The copy that counts and its place. A whole copy of a later version wins over everything: this program

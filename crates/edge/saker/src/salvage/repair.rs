@@ -84,9 +84,7 @@ pub fn repair_image(old: &Path, new: &Path, progress: &mut dyn FnMut(u64)) -> Re
     let salvaged = Salvaged::open(old)?;
     let config = config_of(old)?;
     // Until all is copied the image has another name, so that nobody takes a part for the whole.
-    let mut part = Part::of(new);
-    image::create(part.place(), &config)?;
-    part.made();
+    let part = Part::image(new, &config)?;
     let namespaces = copy_all(&salvaged, part.place(), progress)?;
     part.name()?;
     Ok(Repaired { mends: salvaged.mends().to_vec(), namespaces })
