@@ -40,6 +40,7 @@ pub use error::{Error, PlanError};
 pub use grow::{Grown, grow_image};
 pub use kv::{CommitThroughError, Keys, Kv, Pairs, ReadTransaction, Transaction};
 pub use kv_cache::{KvCache, KvCacheStats};
+pub use part::part_name;
 pub use profiles::profile_named;
 pub use raw::Raw;
 #[doc(inline)]

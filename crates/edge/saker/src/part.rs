@@ -4,10 +4,55 @@
 
 use crate::error::Error;
 use crate::image::{self, Access, ImageConfig, ImageError};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Longest name of a file, in bytes: NAME_MAX of Linux, and of the files on a block namespace.
+const NAME_BYTES_MAX: usize = 255;
+/// What stands behind the name of a file that is not complete.
+const SUFFIX: &str = ".part";
+
+/// The name of a file until it is complete: `NAME.part`, beside it. Where that would be longer than a name can be, NAME is cut, and a
+/// digest of all of it stands behind.
+///
+/// ```
+/// use std::path::Path;
+/// assert_eq!(saker::part_name(Path::new("some/disk.img")), Path::new("some/disk.img.part"));
+/// let long = Path::new("some").join("n".repeat(255));
+/// let part = saker::part_name(&long);
+/// assert_eq!(part.file_name().map(|name| name.len()), Some(255));
+/// assert_ne!(part, saker::part_name(&long.with_file_name("n".repeat(254))));
+/// ```
+pub fn part_name(path: &Path) -> PathBuf {
+    let Some(name) = path.file_name().map(OsStrExt::as_bytes) else {
+        let mut whole = path.as_os_str().to_owned();
+        whole.push(SUFFIX);
+        return whole.into();
+    };
+    let mut part = name.to_vec();
+    if name.len() + SUFFIX.len() > NAME_BYTES_MAX {
+        let digest = format!("-{:016x}", xxh3_64(name));
+        part.truncate(NAME_BYTES_MAX - SUFFIX.len() - digest.len());
+        cut_whole_characters(&mut part);
+        part.extend_from_slice(digest.as_bytes());
+    }
+    part.extend_from_slice(SUFFIX.as_bytes());
+    path.with_file_name(OsString::from_vec(part))
+}
+
+/// Leaves the character out that the end of a text has cut.
+fn cut_whole_characters(text: &mut Vec<u8>) {
+    if let Err(cut) = std::str::from_utf8(text)
+        && cut.error_len().is_none()
+    {
+        text.truncate(cut.valid_up_to());
+    }
+}
 
 /// A file that is being made.
 #[derive(Debug)]
@@ -24,9 +69,7 @@ type Place = (u64, u64);
 impl Part {
     /// That of a path.
     pub fn of(path: &Path) -> Self {
-        let mut name = path.as_os_str().to_owned();
-        name.push(".part");
-        Self { part: PathBuf::from(name), path: path.to_path_buf(), made: None }
+        Self { part: part_name(path), path: path.to_path_buf(), made: None }
     }
 
     /// It was made: from now on it is removed if it does not get its name.

@@ -5,13 +5,14 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
+use saker::part_name;
 use serde_json::json;
 
 use super::fs::with_files;
 use super::target::Target;
 use crate::context::Context;
 use crate::error::CliError;
-use crate::linked::files::{FileId, Files, now, of_files};
+use crate::linked::files::{FileId, Files, FsError, now, of_files};
 use crate::records::format::is_stream;
 use crate::store::Answer;
 
@@ -19,8 +20,6 @@ use crate::store::Answer;
 const PIECE_BYTES: usize = 1 << 20;
 /// What stands before a path that is on the device.
 const DEVICE: &str = "dev:";
-/// A copy has this behind its name until it is whole.
-const PART: &str = ".part";
 
 fn on_device(path: &Path) -> Option<&str> {
     path.to_str()?.strip_prefix(DEVICE)
@@ -95,7 +94,11 @@ fn store(fs: &mut Files, from: &Path, path: &str, cx: &mut Context<'_, '_>) -> A
         Some(source) => source,
         None => cx.streams.input,
     };
-    let part = format!("{path}{PART}");
+    // What no file can be called is told before its bytes are copied.
+    if let Err(error @ FsError::Name(_)) = fs.stat(path) {
+        return Err(of_files(&error));
+    }
+    let part = part_name(Path::new(path)).to_string_lossy().into_owned();
     let file = fs.create(&part, now()).map_err(|e| of_files(&e))?;
     let filled = fill(fs, file, from, input).and_then(|bytes| {
         fs.sync_file(file).map_err(|e| of_files(&e))?;

@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
+use saker::part_name;
+
 use crate::error::CliError;
 
 /// A file being written under another name, `NAME.part`, so that a failure or an interrupt leaves an earlier file
@@ -100,10 +102,4 @@ pub fn keep_images(path: &Path) -> Result<(), CliError> {
         return Err(CliError::failed(what, "name another file, or remove the image first"));
     }
     Ok(())
-}
-
-fn part_name(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".part");
-    name.into()
 }

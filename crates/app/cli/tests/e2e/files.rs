@@ -64,6 +64,28 @@ fn a_copy_that_does_not_fit_changes_nothing() {
     assert_eq!(desk.disk(&["fs", "ls"]).good().lines().count(), 1);
 }
 
+/// Names have up to 255 bytes, on the device and beside it: until a copy is whole it is called by no longer one.
+#[test]
+fn files_have_names_of_every_length() {
+    let desk = desk();
+    desk.disk(&["fs", "mkfs"]).good();
+    desk.disk(&["fs", "mkdir", "d"]).good();
+    desk.write("notes", b"notes");
+    desk.write("long", &vec![1; 5 << 20]);
+    for name in [250, 251, 254, 255].map(|n| "n".repeat(n)).into_iter().chain(["\u{e4}".repeat(127)]) {
+        let there = format!("dev:d/{name}");
+        desk.disk(&["fs", "cp", "notes", &there]).good();
+        assert!(desk.disk(&["fs", "cp", "long", &there]).refused(1).contains("no space is left"));
+        assert_eq!(desk.disk(&["fs", "ls", "d"]).good().lines().count(), 1, "{} bytes", name.len());
+        desk.disk(&["fs", "cp", &there, &name]).good();
+        assert_eq!(desk.read(&name), b"notes", "{} bytes", name.len());
+        desk.disk(&["fs", "rm", &format!("d/{name}")]).good();
+    }
+    let refused = desk.disk(&["fs", "cp", "notes", &format!("dev:d/{}", "n".repeat(256))]).refused(1);
+    assert!(refused.contains("is not a name; use 1 to 255 bytes"), "{refused}");
+    assert_eq!(desk.disk(&["fs", "ls", "d"]).good(), "");
+}
+
 #[test]
 fn documents_have_versions() {
     let desk = desk();

@@ -49,3 +49,17 @@ fn an_image_in_the_place_of_an_unfinished_file_stays_too() {
     assert!(desk.disk(&["dump", "out.tsv"]).refused(1).contains("`out.tsv.part` is a Saker image"));
     assert!(other == desk.read("out.tsv.part") && !desk.path("out.tsv").exists());
 }
+
+/// As long as the file system lets names be, whatever the file is called until it is complete.
+#[test]
+fn files_have_names_as_long_as_they_can_be() {
+    let desk = desk();
+    let name = |first: &str| first.to_owned() + &"n".repeat(254);
+    desk.disk(&["dump", &name("d"), "--format", "tsv"]).good();
+    desk.disk(&["block", "read", "0", "4", "-o", &name("b")]).good();
+    desk.saker(&["backup", "file:disk.img", &name("s")]).good();
+    desk.saker(&[&["create", &name("i")], &TINY[..]].concat()).good();
+    desk.saker(&["grow", &name("i"), "--size", "24MiB"]).good();
+    desk.saker(&["repair", &name("i"), &name("r")]).good();
+    assert_eq!(std::fs::read_dir(desk.path(".")).expect("lists").count(), 7, "nothing is left beside them");
+}
