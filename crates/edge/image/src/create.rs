@@ -3,7 +3,8 @@
 
 use super::header::{self, Header};
 use super::layout::Layout;
-use super::lock::Locked;
+use super::lock::{Access, Held, Locked};
+use super::open::map_regions;
 use super::{ImageConfig, ImageError, epochs, host};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -12,19 +13,33 @@ use std::path::Path;
 
 /// Makes an image with erased flash and an empty ring. It takes header, epoch table and ring of disk space;
 /// the rest is taken as it is written. The header is written last, so an interrupted creation leaves a file
-/// that no program takes for an image.
+/// that no program takes for an image. This process can map it.
 ///
 /// # Errors
-/// [`ImageError::Exists`], [`ImageError::Config`], [`ImageError::HostFull`] and [`ImageError::Io`]; a file
-/// that could not be finished is removed.
+/// [`ImageError::Exists`], [`ImageError::Config`], [`ImageError::HostFull`], [`ImageError::AddressSpace`] and
+/// [`ImageError::Io`]; a file that could not be finished is removed.
 pub fn create(path: &Path, config: &ImageConfig) -> Result<(), ImageError> {
+    create_held(path, config).map(drop)
+}
+
+/// [`create`], and the image is nobody else's until what this returns is dropped.
+///
+/// # Errors
+/// As [`create`].
+pub fn create_held(path: &Path, config: &ImageConfig) -> Result<Held, ImageError> {
     let layout = Layout::of(config)?;
     let file = new_file(path)?;
-    Locked::new(file).and_then(|file| fill(&file, path, config, &layout)).map_err(|error| {
+    make(file, path, config, &layout).map(Held).inspect_err(|_| {
         // The reason why it failed matters more than a left-over.
         let _ = std::fs::remove_file(path);
-        explain(path, &layout, error)
     })
+}
+
+fn make(file: File, path: &Path, config: &ImageConfig, layout: &Layout) -> Result<Locked, ImageError> {
+    let file = Locked::new(file).map_err(|error| explain(path, layout, error))?;
+    fill(&file, path, config, layout).map_err(|error| explain(path, layout, error))?;
+    map_regions(&file, layout, Access::Write).map_err(ImageError::map(path, layout.file_bytes))?;
+    Ok(file)
 }
 
 /// Its owner alone may read it: whoever reads it has all pairs, and whoever opens it can keep others from doing so.

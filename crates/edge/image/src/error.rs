@@ -57,6 +57,18 @@ pub enum ImageError {
         /// Bytes that an image of this shape takes before anything is written.
         bytes: u64,
     },
+    /// The process may not map so much.
+    #[error(
+        "the address space of this process has no room for {}, of {bytes} bytes, which is mapped as a whole; raise its limit \
+         (ulimit -v), or use a smaller image",
+        path.display()
+    )]
+    AddressSpace {
+        /// The file.
+        path: PathBuf,
+        /// Its bytes.
+        bytes: u64,
+    },
     /// The operating system refused.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
@@ -74,6 +86,15 @@ impl ImageError {
     pub(super) fn io(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_path_buf();
         move |source| Self::Io { path, doing, source }
+    }
+
+    /// For `map_err` of a mapping. ENOMEM of mmap(2) is a limit of the address space, RLIMIT_AS.
+    pub(super) fn map(path: &Path, bytes: u64) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_path_buf();
+        move |source| match source.kind() {
+            io::ErrorKind::OutOfMemory => Self::AddressSpace { path, bytes },
+            _ => Self::Io { path, doing: "map", source },
+        }
     }
 
     /// The image at a path is damaged: what of it.

@@ -57,7 +57,7 @@ pub use config::{
     ImageConfig, MAP_CACHE_MAX, MAP_CACHE_UNIT, NAMESPACES_MAX, NamespaceKind, NamespaceRecord,
     PROFILE_BYTES_MAX,
 };
-pub use create::create;
+pub use create::{create, create_held};
 pub use error::ImageError;
 pub use lock::{Access, Held, hold};
 pub use mend::{Mended, MendedImage, PageFlip, Patches, open_mended};

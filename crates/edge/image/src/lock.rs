@@ -78,7 +78,7 @@ impl Locked {
 
 /// A lock of an image without anything else.
 #[derive(Debug)]
-pub struct Held(Locked);
+pub struct Held(pub(super) Locked);
 
 impl Held {
     /// Whether the image at a path is the one that is locked.

@@ -65,7 +65,8 @@ pub fn open_as(path: &Path, access: Access, boot: BootId) -> Result<OpenImage, I
     let epochs = read_epochs(&file, path, &header.layout)?;
     let (table, raised) =
         PageTable::load(&file, path, &header.layout, epochs, matches!(history, PowerHistory::Cut { .. }))?;
-    let (cells, ring) = map_regions(&file, &header.layout, access).map_err(ImageError::io(path, "map"))?;
+    let mapped = map_regions(&file, &header.layout, access);
+    let (cells, ring) = mapped.map_err(ImageError::map(path, header.layout.file_bytes))?;
     let mut media = media_of(file, path, cells, table, history, header);
     let ring = media.begin(ring, &raised, kept, boot)?;
     Ok(OpenImage { config: media.header.config.clone(), media, ring, history })

@@ -3,7 +3,7 @@
 //! the whole, whenever the process or the machine ends.
 
 use crate::error::Error;
-use crate::image::{self, Access, ImageConfig, ImageError};
+use crate::image::{self, Access, Held, ImageConfig, ImageError};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -83,6 +83,14 @@ impl Part {
     /// # Errors
     /// [`ImageError::InUse`], [`ImageError::Exists`] of what is no left-over, and as [`image::create`].
     pub fn image(path: &Path, config: &ImageConfig) -> Result<Self, Error> {
+        Self::image_held(path, config).map(|(part, _)| part)
+    }
+
+    /// The same, and nobody else can open it until the lock is dropped.
+    ///
+    /// # Errors
+    /// As [`Part::image`].
+    pub fn image_held(path: &Path, config: &ImageConfig) -> Result<(Self, Held), Error> {
         let mut part = Self::of(path);
         let place = part.place();
         if place.symlink_metadata().is_ok() {
@@ -96,9 +104,9 @@ impl Part {
             })?;
             drop(left);
         }
-        image::create(place, config)?;
+        let held = image::create_held(place, config)?;
         part.made();
-        Ok(part)
+        Ok((part, held))
     }
 
     fn found(&self) -> Option<Place> {

@@ -29,11 +29,8 @@ pub fn create(args: &CreateArgs) -> Result<CreateReport, CliError> {
     })?;
     let settings = settings(args, engine)?;
     let plan = plan(args, engine, settings).map_err(|e| refused(&e))?;
-    let made = if args.force && args.image.is_file() {
-        replace(&plan, &args.image)
-    } else {
-        plan.create(&args.image)
-    };
+    let made =
+        if args.force && args.image.is_file() { plan.replace(&args.image) } else { plan.create(&args.image) };
     let made = made.map_err(|e| not_made(args, &e))?;
     let there = image_namespaces(&args.image).map_err(|e| failed(&e))?;
     let namespaces = made.namespaces.iter().map(|n| created(n, &made, &there)).collect();
@@ -110,27 +107,6 @@ fn plan(args: &CreateArgs, engine: EngineKind, settings: Settings) -> Result<Ima
         return Ok(ImagePlan { uuid, ..ImagePlan::hybrid_with(bytes, &profile, seed, &settings)? });
     }
     Ok(ImagePlan { bytes: args.size, profile, seed, uuid, engine, settings, namespaces })
-}
-
-/// Makes the image under another name first, so that a refusal leaves the old one.
-fn replace(plan: &ImagePlan, image: &Path) -> Result<CreatedImage, DeviceError> {
-    use saker::image::{Access, open};
-    // An image that somebody has open is theirs.
-    if let Err(in_use @ ImageError::InUse { .. }) = open(image, Access::Read) {
-        return Err(in_use.into());
-    }
-    let mut name = image.as_os_str().to_owned();
-    name.push(".part");
-    let part = Path::new(&name);
-    let moved = plan.create(part).and_then(|made| {
-        std::fs::rename(part, image)
-            .map(|()| made)
-            .map_err(|source| ImageError::Io { path: image.to_path_buf(), doing: "replace", source }.into())
-    });
-    if moved.is_err() && !matches!(moved, Err(DeviceError::Image(ImageError::Exists { .. }))) {
-        let _ = std::fs::remove_file(part);
-    }
-    moved
 }
 
 fn created(n: &saker::NamespaceConfig, made: &CreatedImage, there: &[NamespaceSnapshot]) -> CreatedNamespace {

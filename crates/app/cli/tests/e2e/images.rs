@@ -122,6 +122,74 @@ fn an_image_is_replaced_only_when_asked_and_only_when_the_new_one_is_there() {
     assert_eq!(std::fs::read_dir(desk.path(".")).expect("lists").count(), 1, "nothing is left beside it");
 }
 
+/// Whoever looks finds the whole image or none, and what killed processes have left is in nobody's way.
+#[test]
+fn a_file_with_the_name_is_an_image() {
+    let desk = Desk::new();
+    let create = |more: &[&str]| desk.saker(&[&["create", "new.img"], &TINY[..], more].concat()).good();
+    let ends = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|s| {
+        let look = || {
+            let mut seen = 0;
+            while !ends.load(std::sync::atomic::Ordering::Relaxed) {
+                let mut head = [0; 8];
+                let Ok(mut file) = std::fs::File::open(desk.path("new.img")) else { continue };
+                let read = std::io::Read::read(&mut file, &mut head).expect("reads");
+                assert_eq!((read, &head), (8, b"SAKERIMG"), "a name without an image");
+                seen += 1;
+            }
+            seen
+        };
+        let looker = s.spawn(look);
+        for _ in 0..8 {
+            create(&[]);
+            std::fs::remove_file(desk.path("new.img")).expect("it was made");
+        }
+        ends.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(looker.join().expect("no panic") > 0, "it was seen");
+    });
+    // As a process that is killed leaves it: before its header, and behind it.
+    create(&[]);
+    let whole = desk.read("new.img");
+    for left in [&[0; 3 << 13][..], &whole] {
+        for more in [&["--force"][..], &[]] {
+            if more.is_empty() {
+                std::fs::remove_file(desk.path("new.img")).expect("it was made");
+            }
+            desk.write("new.img.part", left);
+            create(more);
+            let count = std::fs::read_dir(desk.path(".")).expect("lists").count();
+            assert_eq!(count, 1, "nothing is left beside it");
+        }
+    }
+    // Not what is no left-over.
+    desk.write("other.img.part", b"half of something else");
+    let refused = desk.saker(&[&["create", "other.img"], &TINY[..]].concat()).refused(1);
+    assert!(refused.contains("other.img.part exists already"), "{refused}");
+    assert!(desk.read("other.img.part") == b"half of something else" && !desk.path("other.img").exists());
+}
+
+/// 4 GB of addresses do not take 16 GiB of flash.
+#[test]
+fn too_little_address_space_is_named_and_leaves_nothing() {
+    let desk = Desk::new();
+    let limited = |line: &str| {
+        let mut shell = Command::new("sh");
+        let saker = env!("CARGO_BIN_EXE_saker");
+        shell.args(["-c", &format!("ulimit -v 4000000; exec {saker} {line}")]).current_dir(desk.path("."));
+        ran(&mut shell).refused(1)
+    };
+    let refused = limited("create new.img --size 16GiB");
+    assert!(refused.contains("address space") && refused.contains("ulimit -v"), "{refused}");
+    assert_eq!(std::fs::read_dir(desk.path(".")).expect("lists").count(), 0, "nothing half-made is left");
+    desk.saker(&["create", "new.img", "--size", "16GiB"]).good();
+    for line in ["info --device file:new.img", "check new.img", "repair new.img other.img"] {
+        let refused = limited(line);
+        assert!(refused.contains("address space") && refused.contains("ulimit -v"), "{line}: {refused}");
+    }
+    assert_eq!(std::fs::read_dir(desk.path(".")).expect("lists").count(), 1);
+}
+
 fn serial(desk: &Desk, image: &str) -> String {
     let text = desk.saker(&["info", "--json", "--device", &format!("file:{image}")]).good();
     let info: serde_json::Value = serde_json::from_str(&text).expect("JSON");

@@ -97,8 +97,8 @@ pub fn open_mended(path: &Path, patches: &Patches) -> Result<MendedImage, ImageE
     let (table, raised) = PageTable::load_mended(&file, path, &header.layout, epochs, raise, &mended)?;
     let is_raised = !raised.is_empty() && !matches!(history, PowerHistory::Cut { .. });
     mends.extend(is_raised.then(|| lost("epoch table: a segment is of a later erase cycle".into())));
-    let (cells, ring) =
-        map_regions(&file, &header.layout, Access::Read).map_err(ImageError::io(path, "map"))?;
+    let mapped = map_regions(&file, &header.layout, Access::Read);
+    let (cells, ring) = mapped.map_err(ImageError::map(path, header.layout.file_bytes))?;
     let mut opening = Opening {
         is_settled: history == PowerHistory::Clean || history == PowerHistory::Killed,
         media: media_of(file, path, cells, table, history, header),

@@ -11,7 +11,8 @@ use crate::device::records::{records, seeded_uuid};
 use crate::device::refuse_idle;
 use crate::divide::divide;
 use crate::error::{Error, PlanError};
-use crate::image::{self, ImageConfig};
+use crate::image::{self, Access, ImageConfig, ImageError};
+use crate::part::Part;
 use crate::profiles::profile_for_image;
 use saker_assembly::Build;
 use saker_device::{EngineKind, NamespaceConfig, Settings};
@@ -113,7 +114,8 @@ impl ImagePlan {
         }
     }
 
-    /// Makes the image.
+    /// Makes the image. It has its name when it is whole and durable, until then that of [`part_name`](crate::part_name): a file of the
+    /// name is an image, whenever the process or the machine ends. What a process that was killed left there goes.
     ///
     /// # Errors
     /// [`enum@Error`]: no such profile, too small, namespaces that do not fit, or the file cannot be made.
@@ -128,6 +130,49 @@ impl ImagePlan {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn create(&self, path: &Path) -> Result<CreatedImage, Error> {
+        let (config, made) = self.planned()?;
+        if path.symlink_metadata().is_ok() {
+            return Err(ImageError::Exists { path: path.to_path_buf() }.into());
+        }
+        let (part, _held) = Part::image_held(path, &config)?;
+        part.name()?;
+        Ok(made)
+    }
+
+    /// Makes the image in the place of the file that has its name, which is there until the new one is whole and durable. There may be
+    /// none. An image that another process writes to is left alone.
+    ///
+    /// # Errors
+    /// As [`ImagePlan::create`], and [`ImageError::InUse`]. Then what is there is as it was.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("disk.img");
+    /// let plan = saker::ImagePlan::kv(4 << 20, "tiny", 1);
+    /// plan.replace(&path)?;
+    /// let url = format!("file:{}", path.display());
+    /// let mut kv = saker::Kv::open(&url)?;
+    /// kv.put(b"key", b"value")?;
+    /// assert!(plan.replace(&path).is_err(), "it is in use");
+    /// kv.close()?;
+    /// plan.replace(&path)?;
+    /// assert!(!saker::Kv::open(&url)?.exists(b"key")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn replace(&self, path: &Path) -> Result<CreatedImage, Error> {
+        // From now on no writer comes. What is no image, or cannot be read, is nobody's.
+        let _old = match image::hold(path, Access::Read) {
+            Err(in_use @ ImageError::InUse { .. }) => return Err(in_use.into()),
+            held => held.ok(),
+        };
+        let (config, made) = self.planned()?;
+        let (part, _held) = Part::image_held(path, &config)?;
+        part.replace()?;
+        Ok(made)
+    }
+
+    /// The image as it will be.
+    fn planned(&self) -> Result<(ImageConfig, CreatedImage), Error> {
         let profile = profile_for_image(&self.profile)?;
         refuse_idle(self.engine, &self.settings, &self.settings)?;
         let has_blocks = self.namespaces.iter().any(|n| matches!(n, NamespacePlan::Block { .. }));
@@ -135,13 +180,14 @@ impl ImagePlan {
         let (shape, namespaces) = self.divide(&profile)?;
         let build = Build::with(&profile, shape, namespaces, self.seed).with_engine(self.engine);
         let build = build.asked([&self.settings])?;
-        image::create(path, &header(&build, self.seed, self.uuid))?;
+        let config = header(&build, self.seed, self.uuid);
         let segment_bytes = shape.geometry.segment_bytes();
-        Ok(CreatedImage {
+        let made = CreatedImage {
             flash_bytes: segment_bytes * u64::from(shape.geometry.segments),
             segment_bytes,
             namespaces: build.config.namespaces,
-        })
+        };
+        Ok((config, made))
     }
 }
 
