@@ -127,7 +127,7 @@ fn check_file(store: &Blocks, first: u64, file: &Path, pad: bool) -> Result<(), 
     check_range(store, first, bytes.div_ceil(block))
 }
 
-/// Writes all of `input`, a piece at a time. Blocks written.
+/// Writes all of `input`, a piece at a time, as far as the namespace goes: how long a stream is shows at its end. Blocks written.
 fn fill(
     store: &mut Blocks,
     first: u64,
@@ -135,11 +135,12 @@ fn fill(
     pad: bool,
     input: &mut dyn Read,
 ) -> Result<u64, CliError> {
+    check_range(store, first, 0)?;
     let (block, step) = (store.block_bytes() as usize, pieces(store));
     let (mut piece, mut at) = (Vec::new(), first);
-    loop {
+    while at < store.blocks() {
         piece.clear();
-        let wanted = step * block as u64;
+        let wanted = step.min(store.blocks() - at) * block as u64;
         let read =
             (&mut *input).take(wanted).read_to_end(&mut piece).map_err(CliError::file("read", name))?;
         if pad {
@@ -147,26 +148,29 @@ fn fill(
         } else if !read.is_multiple_of(block) {
             return Err(no_whole_blocks(name, (at - first) * block as u64 + read as u64, block, at - first));
         }
-        let blocks = (piece.len() / block) as u64;
-        check_range(store, at, blocks)?;
         store.write(at, &piece)?;
-        at += blocks;
+        at += (piece.len() / block) as u64;
         if (read as u64) < wanted {
             return Ok(at - first);
         }
     }
+    match (&mut *input).take(1).read_to_end(&mut piece).map_err(CliError::file("read", name))? {
+        0 => Ok(at - first),
+        _ => Err(CliError::failed(
+            format!("`{}` is longer than the namespace from block {first} on", name.display()),
+            format!("{} blocks of it are written, up to the last one, and the rest does not fit", at - first),
+        )),
+    }
 }
 
 fn no_whole_blocks(name: &Path, bytes: u64, block: usize, written: u64) -> CliError {
-    CliError::usage(
-        format!("`{}` has {bytes} bytes, no whole blocks", name.display()),
-        match written {
-            0 => format!("add --pad, or pad it to a multiple of {block} bytes"),
-            n => format!(
-                "add --pad, or pad it to a multiple of {block} bytes ({n} blocks before the end are written)"
-            ),
-        },
-    )
+    let what = format!("`{}` has {bytes} bytes, no whole blocks", name.display());
+    let todo = format!("add --pad, or pad it to a multiple of {block} bytes");
+    match written {
+        0 => CliError::usage(what, todo),
+        // It has begun: that is no refusal of the command line any more.
+        n => CliError::failed(what, format!("{todo} ({n} blocks before the end are written)")),
+    }
 }
 
 fn trim(first: u64, count: u64, cx: &mut Context<'_, '_>) -> Result<(), CliError> {

@@ -113,6 +113,45 @@ fn a_file_that_does_not_fit_changes_nothing() {
     assert!(all.len() == 2 << 20 && all.iter().all(|byte| *byte == 0), "nothing was written");
 }
 
+/// How long a stream is shows at its end: what fits is written by then, and told.
+#[test]
+fn a_stream_that_does_not_fit_is_written_as_far_as_it_does() {
+    let desk = desk();
+    let write = |first: &str, more: &[&str], bytes: &[u8]| {
+        desk.piped(
+            &[&["block", "write", first, "-", "--device", "file:disk.img?nsid=2"], more].concat(),
+            bytes,
+        )
+    };
+    let said = |ran: crate::e2e::support::Ran, code| {
+        assert_eq!((ran.code, ran.out.len(), ran.err.lines().count()), (Some(code), 0, 1), "{}", ran.err);
+        ran.err
+    };
+    let read = |first: &str, count: &str| desk.disk(&["block", "read", first, count]).out;
+    // More than a piece, and its end is in no whole block.
+    let long: Vec<u8> = (0..(3 << 19) + 700_u32).map(|n| (n % 251) as u8 + 1).collect();
+    let fits = 3000 * 512;
+    for more in [&["--pad"][..], &[]] {
+        desk.disk(&["block", "trim", "0", "4096"]).good();
+        let told = said(write("1096", more, &long), 1);
+        assert!(told.contains("3000 blocks of it are written") && told.contains("does not fit"), "{told}");
+        assert!(read("1096", "3000") == long[..fits], "what is told is there");
+        assert!(read("0", "1096").iter().all(|byte| *byte == 0), "and nothing else");
+    }
+    // One that fits to the last byte, and one that ends where the namespace does.
+    assert_eq!(write("1096", &[], &long[..fits]).code, Some(0));
+    assert_eq!(write("4096", &[], b"").code, Some(0));
+    assert!(said(write("4096", &[], &long), 1).contains("0 blocks of it are written"));
+    // Behind the end nothing is read; a part of a block is told behind what was written.
+    assert!(said(write("4097", &[], &long), 2).contains("it has 4096 blocks"));
+    let told = said(write("0", &[], &long), 1);
+    assert!(
+        told.contains("no whole blocks") && told.contains("2048 blocks before the end are written"),
+        "{told}"
+    );
+    assert!(said(write("0", &[], b"short"), 2).contains("add --pad"));
+}
+
 #[test]
 fn blocks_whose_map_is_on_flash_are_made_used_and_described() {
     let desk = Desk::new();
