@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The public door of one thread beside itself: puts one by one and in batches, gets one by one and many at once, of the same pairs in the
+//! The public door of one thread beside itself: puts one by one and in batches, gets one by one, queued and many at once, of the same pairs in the
 //! same run, `mem:`, timing `off`.
 //!
-//! `cargo run --release -p saker --example front -- [PAIRS] [VALUE_BYTES] [ENGINE]...`: 1,000,000 pairs of 16 + 100 bytes, every engine.
+//! `cargo run --release -p saker --example front -- [PAIRS] [VALUE_BYTES] [ENGINE | URL]...`: 1,000,000 pairs of 16 + 100 bytes, every engine.
 //! Rounds alternate; a figure is the median of its rounds, in thousands of operations a second. First touches of memory are
 //! outside the clock: a round overwrites what the first has stored. The last columns say how many times as fast many are as one by one.
 
-use saker::{EngineKind, Kv, Values, WriteBatch};
+use saker::{EngineKind, Kv, QueuedGet, Values, WriteBatch};
+use std::collections::VecDeque;
 use std::time::Instant;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
@@ -73,6 +74,25 @@ impl Front {
         Ok(())
     }
 
+    /// 64 are under way, and the oldest is finished before the next is queued.
+    fn queued(&mut self, round: usize) -> Outcome {
+        let mut buffer = vec![0; self.value.len()];
+        let mut gets = VecDeque::with_capacity(MANY);
+        for n in self.order(round) {
+            if gets.len() == MANY {
+                self.finish(gets.pop_front(), &mut buffer)?;
+            }
+            gets.push_back(self.kv.get_queued(&key(n))?);
+        }
+        gets.into_iter().try_for_each(|get| self.finish(Some(get), &mut buffer))
+    }
+
+    fn finish(&mut self, get: Option<QueuedGet>, buffer: &mut [u8]) -> Outcome {
+        let found = get.map(|get| self.kv.finish_get_into(get, buffer)).transpose()?;
+        assert_eq!(found.flatten(), Some(self.value.len()));
+        Ok(())
+    }
+
     fn multi_gets(&mut self, round: usize, values: &mut Option<Values>) -> Outcome {
         let mut order = self.order(round);
         loop {
@@ -98,10 +118,11 @@ impl Front {
 
 fn measure(engine: &str, pairs: u64, value_bytes: usize) -> Outcome {
     let flash = (pairs * (value_bytes as u64 + 100) * 3).max(512 << 20);
-    let kv = Kv::open(&format!("mem:?size={flash}B&engine={engine}&prefault={pairs}"))?;
+    let in_memory = format!("mem:?size={flash}B&engine={engine}&prefault={pairs}");
+    let kv = Kv::open(if engine.contains(':') { engine } else { &in_memory })?;
     let mut front = Front { kv, pairs, value: vec![7; value_bytes] };
     front.puts(0)?;
-    let mut rates: [Vec<f64>; 5] = Default::default();
+    let mut rates: [Vec<f64>; 6] = Default::default();
     let mut values = Some(Values::default());
     for round in 1..=ROUNDS {
         rates[0].push(rate(pairs, || front.puts(round))?);
@@ -109,13 +130,15 @@ fn measure(engine: &str, pairs: u64, value_bytes: usize) -> Outcome {
         rates[2].push(rate(pairs, || front.gets(round))?);
         rates[3].push(rate(pairs, || front.multi_gets(round, &mut None))?);
         rates[4].push(rate(pairs, || front.multi_gets(round, &mut values))?);
+        rates[5].push(rate(pairs, || front.queued(round))?);
     }
-    let [put, batch, get, multi, into] = rates.map(median);
+    let [put, batch, get, multi, into, queued] = rates.map(median);
     println!(
-        "{engine:>14} {put:9.0} {batch:9.0} {get:9.0} {multi:9.0} {into:9.0} {:7.2} {:7.2} {:7.2}",
+        "{engine:>14} {put:9.0} {batch:9.0} {get:9.0} {multi:9.0} {into:9.0} {queued:9.0} {:7.2} {:7.2} {:7.2} {:8.2}",
         batch / put,
         multi / get,
-        into / get
+        into / get,
+        queued / get
     );
     Ok(())
 }
@@ -129,6 +152,8 @@ fn main() -> Outcome {
         engines = EngineKind::ALL.iter().map(|engine| engine.name().to_owned()).collect();
     }
     println!("{pairs} pairs of 16 + {value_bytes} bytes, batches of {MANY}, thousands a second");
-    println!("        engine       put     batch       get multi_get      into batch/1 multi/1  into/1");
+    println!(
+        "        engine       put     batch       get multi_get      into    queued batch/1 multi/1  into/1 queued/1"
+    );
     engines.iter().try_for_each(|engine| measure(engine, pairs, value_bytes))
 }

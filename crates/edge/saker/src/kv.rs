@@ -7,6 +7,7 @@ mod groups;
 mod leave;
 mod many;
 mod pairs;
+mod queued;
 mod range;
 mod ranges;
 mod reads;

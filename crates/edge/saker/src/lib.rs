@@ -60,7 +60,7 @@ pub use saker_host::session::SyncError;
 #[doc(inline)]
 pub use saker_host::{
     CacheOptions, CachePolicy, CacheStats, Compound, DeviceIterator, GroupBuilder, GroupStats, HostError,
-    KeyRange, KvError, PairBatch, Require, ScanCursor, ScanOptions, ScanOrder, TransactionEnd,
+    KeyRange, KvError, PairBatch, QueuedGet, Require, ScanCursor, ScanOptions, ScanOrder, TransactionEnd,
     TransactionSet, Values, Versioned, WriteBatch,
 };
 pub use saker_image as image;

@@ -37,6 +37,9 @@ mod open;
 mod packing;
 mod panics;
 mod prefetched;
+#[path = "support/queued_gets.rs"]
+mod queued_get_cases;
+mod queued_gets;
 mod ranges;
 mod reads;
 mod refused;

@@ -36,8 +36,8 @@ pub mod transfer;
 pub use cache::{CacheOptions, CachePolicy, CacheStats, ReadCache};
 pub use client::{
     BulkBuffer, ClientOptions, Compound, Condition, DeviceIterator, Entry, GroupBuilder, GroupStats,
-    KeyRange, KvClient, OpOutcome, PairBatch, Shown, TransactionAnswer, TransactionEnd, TransactionOutcome,
-    TransactionRefused, Values, WriteBatch,
+    KeyRange, KvClient, OpOutcome, PairBatch, QueuedGet, Shown, TransactionAnswer, TransactionEnd,
+    TransactionOutcome, TransactionRefused, Values, WriteBatch,
 };
 pub use connect::{ConnectOptions, Connection, NamedSettings, Port};
 pub use error::{HostError, KvError, MemoryError, ProtocolError};

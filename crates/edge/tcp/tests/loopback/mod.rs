@@ -34,6 +34,7 @@ mod outcomes;
 mod pairs;
 mod paths;
 mod power;
+mod queued_gets;
 mod ranges;
 mod rates;
 mod raw;

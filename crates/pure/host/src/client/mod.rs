@@ -7,6 +7,7 @@
 
 mod batch;
 mod bulk;
+mod get_calls;
 mod groups;
 mod in_flight;
 mod indirect;
@@ -18,6 +19,7 @@ mod many;
 mod ops;
 mod pair_batch;
 mod queued;
+mod queued_gets;
 mod singles;
 mod split;
 mod transactions;
@@ -35,6 +37,7 @@ pub use key_range::KeyRange;
 pub(crate) use keys::KeyCursor;
 pub use keys::Keys;
 pub use pair_batch::PairBatch;
+pub use queued_gets::QueuedGet;
 pub use split::TransactionEnd;
 pub(crate) use transactions::{NO_ORDER, refusal};
 pub use transactions::{TransactionAnswer, TransactionOutcome, TransactionRefused};
@@ -288,7 +291,7 @@ impl<T: Driver> KvClient<T> {
         Ok(())
     }
 
-    /// Takes every completion that is there; all belong to queued writes, or to calls that have given up waiting.
+    /// Takes every completion that is there; all belong to what was queued, or to calls that have given up waiting.
     fn reap(&mut self) -> Result<(), HostError> {
         let queued = &mut self.queued;
         while let Some(polled) = self.queue.poll(|done| queued.completed(&done)) {

@@ -6,13 +6,15 @@ use saker_nvme::kv::StoreOptions;
 
 use super::KvClient;
 use super::in_flight::InFlight;
+use super::queued_gets::QueuedGets;
 use crate::driver::Driver;
 use crate::error::HostError;
 use crate::kv_queue::{Done, Ticket};
 
-/// The queued writes in flight.
+/// What was queued: writes in flight, and reads whose answers nobody has taken.
 #[derive(Debug)]
 pub(super) struct Queued {
+    pub(super) gets: QueuedGets,
     writes: InFlight,
     in_flight: usize,
     unannounced: u16,
@@ -23,7 +25,8 @@ pub(super) struct Queued {
 impl Queued {
     pub(super) fn new(slots: usize, ring_every: u16) -> Self {
         let ring_every = ring_every.max(1);
-        Self { writes: InFlight::new(slots), in_flight: 0, unannounced: 0, ring_every, first_error: None }
+        let (gets, writes) = (QueuedGets::new(slots), InFlight::new(slots));
+        Self { gets, writes, in_flight: 0, unannounced: 0, ring_every, first_error: None }
     }
 
     /// Everything submitted has been announced.
@@ -36,12 +39,14 @@ impl Queued {
     fn submitted(&mut self, ticket: Ticket, key: &Key) {
         self.writes.insert(ticket, key);
         self.in_flight += 1;
-        self.unannounced += 1;
     }
 
     /// Books a completion, unless it is of a call that has given up waiting.
     #[inline(always)]
     pub(super) fn completed(&mut self, done: &Done<'_>) {
+        if self.gets.in_flight() > 0 && self.gets.completed(done) {
+            return;
+        }
         if !done.status.is_success() {
             self.failed(done);
         }
@@ -67,10 +72,16 @@ impl<T: Driver> KvClient<T> {
         self.settle(key)?;
         let ticket = self.submit_store(key, value, StoreOptions::NONE)?;
         self.queued.submitted(ticket, key);
+        self.announce_in_time()
+    }
+
+    /// One more command is in the queue: a doorbell announces several.
+    #[inline(always)]
+    pub(super) fn announce_in_time(&mut self) -> Result<(), HostError> {
+        self.queued.unannounced += 1;
         let unannounced = self.queued.unannounced;
         if unannounced >= self.queued.ring_every {
-            self.queue.ring();
-            self.queued.rung();
+            self.announce();
             if self.queue.has_completed(u32::from(unannounced)) {
                 self.reap()?;
             }
@@ -78,13 +89,23 @@ impl<T: Driver> KvClient<T> {
         Ok(())
     }
 
-    /// Waits for all queued writes.
+    #[inline]
+    pub(super) fn announce(&mut self) {
+        self.queue.ring();
+        self.queued.rung();
+    }
+
+    /// Waits for all queued writes, and until all queued reads have been answered.
     ///
     /// # Errors
     /// [`HostError::Queued`] with the key of the first write that failed since the last drain; others may have failed too.
     pub fn drain(&mut self) -> Result<(), HostError> {
         self.settle_all()?;
         self.end_dropped();
+        self.drained()
+    }
+
+    fn drained(&mut self) -> Result<(), HostError> {
         match self.queued.first_error.take() {
             None => Ok(()),
             Some((key, error)) => Err(HostError::Queued { key, error: Box::new(error) }),
@@ -103,7 +124,7 @@ impl<T: Driver> KvClient<T> {
             self.driver.drive();
             self.reap()?;
         }
-        if self.queued.in_flight > 0 { Ok(()) } else { self.drain() }
+        if self.queued.in_flight > 0 { Ok(()) } else { self.drained() }
     }
 
     /// Whether [`drain`](Self::drain) has anything to wait for, or to tell.
@@ -131,12 +152,12 @@ impl<T: Driver> KvClient<T> {
         self.wait_until(|client| !client.queued.writes.hold(key))
     }
 
-    /// Waits until no queued write is in flight.
+    /// Waits until nothing that was queued is in flight.
     pub(super) fn settle_all(&mut self) -> Result<(), HostError> {
-        if self.queued.in_flight == 0 {
+        if self.queued.in_flight == 0 && self.queued.gets.in_flight() == 0 {
             Ok(())
         } else {
-            self.wait_until(|client| client.queued.in_flight == 0)
+            self.wait_until(|client| client.queued.in_flight == 0 && client.queued.gets.in_flight() == 0)
         }
     }
 }

@@ -22,6 +22,15 @@ pub enum SubmitError {
     /// Only keys of 17 to 255 bytes are named by pointer.
     #[error("a key of {0} bytes is not named by pointer")]
     KeyLength(usize),
+    /// As many queued gets wait to be finished as the queue takes.
+    #[error("{gets_max} gets are queued, and more are not taken: finish one first")]
+    QueuedGets {
+        /// So many.
+        gets_max: usize,
+    },
+    /// A queued get was finished with another client than the one that has queued it.
+    #[error("the get was queued by another client")]
+    ForeignGet,
 }
 
 /// A command with an owned buffer that was not submitted.

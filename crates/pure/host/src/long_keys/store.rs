@@ -11,7 +11,7 @@ use super::KEY_BYTES_MAX;
 use super::page::{EnvelopePage, Look};
 use super::route::{Route, route};
 use super::scan::Usual;
-use crate::client::{Condition, KvClient, PairBatch};
+use crate::client::{Condition, KvClient, PairBatch, QueuedGet};
 use crate::driver::Driver;
 use crate::error::{HostError, KvError};
 
@@ -146,6 +146,20 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
             Route::Native(key) => self.client.get(&key),
             Route::Envelope(_) if self.is_by_pointer(key) => self.client.get_indirect(key),
             Route::Envelope(at) => self.get_long(&at, key, <[u8]>::to_vec),
+        }
+    }
+
+    /// Asks for the value of `key` and returns, see [`KvClient::get_queued`]. A key in an envelope is read before the call returns.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn get_queued(&mut self, key: &[u8]) -> Result<QueuedGet, HostError> {
+        match route(key, &self.digest)? {
+            Route::Envelope(at) if !self.is_by_pointer(key) => {
+                let value = self.get_long(&at, key, <[u8]>::to_vec)?;
+                self.client.get_known(key, value.as_deref())
+            }
+            _ => self.client.get_queued(key),
         }
     }
 
