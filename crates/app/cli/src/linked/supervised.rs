@@ -21,9 +21,10 @@ impl Supervised {
         let Some(supervisor) = Supervisor::of_environment().map_err(failed)? else {
             return Ok(Self { supervisor: None, watch: None });
         };
-        let watch = supervisor.watch(server.pulse()).map_err(failed)?;
         let (names, addresses) = (serving.subsystems.join(" "), serving.addresses.join(" "));
+        // First: the watchdog's thread would speak before it on a busy machine.
         supervisor.ready(&format!("serving {names} at {addresses}"));
+        let watch = supervisor.watch(server.pulse()).map_err(failed)?;
         Ok(Self { supervisor: Some(supervisor), watch })
     }
 }
