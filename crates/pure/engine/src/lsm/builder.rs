@@ -57,6 +57,7 @@ impl Builder {
             inside: Inside::NONE,
             kept: Kept::default(),
             pinned: Vec::new(),
+            is_full: false,
         };
         let open = match layout {
             Layout::Slots => Open::Slots { entries: Vec::new(), width: 0 },
@@ -177,6 +178,11 @@ impl Builder {
     /// Bytes of the table, without the open block.
     fn position(&self) -> usize {
         (self.table.pages.len() + self.out.len()) * self.page_bytes + self.page.len()
+    }
+
+    /// The next entry has no room in it.
+    pub fn note_full(&mut self) {
+        self.table.is_full = true;
     }
 
     /// Whether an entry would begin a page of blocks behind so many.

@@ -51,8 +51,8 @@ impl Lsm {
     }
 
     /// The next step towards one level.
-    pub(super) fn next_to_one_level(&self, config: &LsmConfig, page_bytes: u64) -> Option<Pick> {
-        policy::pick_all(config, &self.levels, &self.cursors, page_bytes)
+    pub(super) fn next_to_one_level(&self, config: &LsmConfig, pages: (u64, u32)) -> Option<Pick> {
+        policy::pick_all(config, &self.levels, &self.cursors, pages)
     }
 }
 
@@ -132,7 +132,7 @@ impl LsmStore {
 
     /// Starts what is due while threads are free. True if tables went down a level, which is all a call does.
     pub(super) fn start_compactions(&mut self) -> bool {
-        let page_bytes = u64::from(self.log.geometry().page_bytes);
+        let pages = (self.page_bytes(), self.longest.bytes());
         while self.own.compactions.len() < self.config.threads() {
             let pick = if self.reveal.merges() {
                 // Towards one level one goes on alone.
@@ -140,7 +140,7 @@ impl LsmStore {
                     .own
                     .compactions
                     .is_empty()
-                    .then(|| self.own.next_to_one_level(&self.config, page_bytes))
+                    .then(|| self.own.next_to_one_level(&self.config, pages))
                     .flatten();
                 if pick.is_none() {
                     self.start_rewriting();
@@ -148,13 +148,7 @@ impl LsmStore {
                 }
                 pick
             } else {
-                policy::pick(
-                    &self.config,
-                    &self.own.levels,
-                    &self.own.cursors,
-                    page_bytes,
-                    &self.own.compactions,
-                )
+                policy::pick(&self.config, &self.own.levels, &self.own.cursors, pages, &self.own.compactions)
             };
             let Some(pick) = pick else {
                 self.own.none_to_begin = true;

@@ -311,10 +311,15 @@ impl LsmStore {
 
     fn seal_if_full(&self, job: &mut Job, next: &Entry) -> bool {
         let is_cut = job.cuts.pop_if(|cut| *cut <= next.key).is_some();
-        let full = |b: &&mut Builder| is_cut || b.is_full(next, self.config.target_file_pages);
-        let Some(builder) = job.builder.as_mut().filter(full) else { return false };
-        builder.seal();
-        true
+        let Some(builder) = &mut job.builder else { return false };
+        let is_full = builder.is_full(next, self.config.target_file_pages);
+        if is_full && !is_cut {
+            builder.note_full();
+        }
+        if is_full || is_cut {
+            builder.seal();
+        }
+        is_full || is_cut
     }
 
     /// Takes an entry along if it is wanted. A tombstone that hides nothing outside of the job waits for what it hides

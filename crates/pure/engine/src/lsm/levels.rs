@@ -93,6 +93,11 @@ impl Levels {
         self.levels.iter().rposition(|tables| !tables.is_empty()).unwrap_or(0)
     }
 
+    /// The first level with tables that go down when all go to one level. Level 0 never is that one.
+    pub fn above_deepest(&self) -> Option<usize> {
+        (0..self.deepest().max(1)).find(|n| !self.levels[*n].is_empty())
+    }
+
     /// The tables of the deepest level keep nothing for snapshots.
     pub fn unmark_deepest(&mut self) {
         let deepest = self.deepest();
@@ -128,6 +133,19 @@ mod tests {
         let mut builder = Builder::new(id, entry(first).key, 4096, 10, Layout::Slots);
         [first, last].iter().for_each(|key| builder.push(entry(key), &[]));
         Arc::new(builder.table().clone())
+    }
+
+    #[test]
+    fn all_but_the_deepest_level_go_down_and_level_0_always() {
+        let mut levels = Levels::default();
+        assert_eq!((levels.deepest(), levels.above_deepest()), (0, None));
+        for (level, expected) in [(3, None), (2, Some(2)), (5, Some(2)), (0, Some(0))] {
+            levels.add(level, table(level as u64, "a", "b"));
+            assert_eq!(levels.above_deepest(), expected, "after level {level}");
+        }
+        let mut young = Levels::default();
+        young.add(0, table(1, "a", "b"));
+        assert_eq!(young.above_deepest(), Some(0));
     }
 
     #[test]

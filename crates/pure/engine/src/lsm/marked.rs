@@ -13,7 +13,7 @@ use super::table::Table;
 use std::sync::Arc;
 
 /// Tables that are written anew together: what is left of neighbours shares a table.
-const TOGETHER: usize = 8;
+pub(super) const TOGETHER: usize = 8;
 
 /// Why a merge keeps an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl Lsm {
 impl LsmStore {
     /// Begins to write them anew, all tables being in one level.
     pub(super) fn start_rewriting(&mut self) {
-        let tables = self.own.next_marked();
+        let tables = self.own.next_rewritten(&self.config, self.page_bytes());
         if tables.is_empty() || !self.own.compactions.is_empty() {
             return;
         }

@@ -20,6 +20,7 @@ mod job;
 mod jobs;
 mod levels;
 mod lookup;
+mod loose;
 mod manifest;
 mod marked;
 mod near;

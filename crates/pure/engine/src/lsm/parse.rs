@@ -151,6 +151,7 @@ fn decode_table(at: &mut Cursor<'_>) -> Option<(usize, Table)> {
         inside: Inside::NONE,
         kept: Kept::unknown(),
         pinned: Vec::new(),
+        is_full: false,
     };
     let pages_of_blocks = table.pages.len() as u64;
     let counts =

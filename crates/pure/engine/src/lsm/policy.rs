@@ -9,6 +9,8 @@ use super::table::{Layout, Table};
 use super::write_controller::needed_bytes;
 use crate::ordered::block::blocks_per_page;
 use crate::ordered::key::Key;
+use saker_engine_api::kv::KEY_BYTES_MAX;
+use saker_value_log::record::record_bytes;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -77,9 +79,11 @@ pub fn runs<'t>(config: &LsmConfig, tables: impl Iterator<Item = &'t Arc<Table>>
 }
 
 /// Bytes of tables that a compaction merges at most, so that not all need room twice; `None`: any, since tables without values are a
-/// small part of all. What is usual fits: level 0 when it is due, with all of level 1.
-pub fn merged_bytes_max(config: &LsmConfig, page_bytes: u64) -> Option<u64> {
-    let memtables = 4 * config.write_buffer_size;
+/// small part of all. What is usual fits: level 0 when it is due, with all of level 1. So does the longest pair that there is, of so many
+/// bytes, with one that it replaces: one that is longer than memtables would never be merged if it did not.
+pub fn merged_bytes_max(config: &LsmConfig, (page_bytes, longest): (u64, u32)) -> Option<u64> {
+    let longest = longest.min(record_bytes(KEY_BYTES_MAX as u32, config.min_blob_size.min(longest)));
+    let memtables = (4 * config.write_buffer_size).max(2 * u64::from(longest));
     let tables = 4 * u64::from(config.target_file_pages) * page_bytes;
     let usual = memtables.saturating_add(config.max_bytes_for_level_base).saturating_add(tables);
     (config.min_blob_size > 0).then_some(usual)
@@ -95,24 +99,25 @@ struct Limits {
 }
 
 impl Limits {
-    fn of(config: &LsmConfig, page_bytes: u64) -> Self {
-        let merged = merged_bytes_max(config, page_bytes).map_or(u64::MAX, |bytes| bytes / page_bytes);
+    fn of(config: &LsmConfig, (page_bytes, longest): (u64, u32)) -> Self {
+        let merged =
+            merged_bytes_max(config, (page_bytes, longest)).map_or(u64::MAX, |bytes| bytes / page_bytes);
         Self { full: blocks_of_full(config, page_bytes), merged }
     }
 }
 
-/// The most urgent compaction that is due and can go on beside the jobs.
+/// The most urgent compaction that is due and can go on beside the jobs; `longest`: bytes of the longest record.
 pub fn pick(
     config: &LsmConfig,
     levels: &Levels,
     cursors: &Cursors,
-    page_bytes: u64,
+    (page_bytes, longest): (u64, u32),
     jobs: &[Job],
 ) -> Option<Pick> {
     let scores = (0..LEVELS - 1).map(|level| (score(config, levels, level, page_bytes, jobs), level));
     let mut due: Vec<_> = scores.filter(|(score, _)| *score >= 100).collect();
     due.sort_by_key(|(score, level)| (u64::MAX - score, *level));
-    let limits = Limits::of(config, page_bytes);
+    let limits = Limits::of(config, (page_bytes, longest));
     due.iter().find_map(|(_, level)| pick_beside(levels, cursors, (*level, limits), jobs))
 }
 
@@ -134,16 +139,17 @@ fn pick_beside(
 }
 
 /// The next step towards one level only, so that every entry meets what it replaces.
-pub fn pick_all(config: &LsmConfig, levels: &Levels, cursors: &Cursors, page_bytes: u64) -> Option<Pick> {
-    let level = (0..levels.deepest().max(1)).find(|n| !levels.level(*n).is_empty())?;
-    pick_level(levels, cursors, level, Limits::of(config, page_bytes))
+pub fn pick_all(config: &LsmConfig, levels: &Levels, cursors: &Cursors, pages: (u64, u32)) -> Option<Pick> {
+    let level = levels.above_deepest()?;
+    pick_level(levels, cursors, level, Limits::of(config, pages))
 }
 
 fn pick_level(levels: &Levels, cursors: &Cursors, level: usize, limits: Limits) -> Option<Pick> {
     if level > 0 {
         return pick_table(levels, level, &next_table(levels, cursors, level)?, limits);
     }
-    // The oldest of them that are not too much; if even one is, level 1 must become less first.
+    // The oldest of them that are not too much; if even one is, level 1 must become less first. If that has nothing it goes alone: what
+    // only a snapshot sees may be longer than all that is counted.
     let young = levels.level(0);
     let spans = Span::of_oldest(young);
     let fits = |span: &Span| {
@@ -152,8 +158,10 @@ fn pick_level(levels: &Levels, cursors: &Cursors, level: usize, limits: Limits) 
     };
     match spans.iter().position(fits) {
         Some(n) => pick_tables(levels, 0, young[n..].to_vec(), limits.full),
-        None if young.is_empty() => None,
-        None => pick_level(levels, cursors, 1, limits),
+        None => {
+            let oldest = || pick_tables(levels, 0, vec![young.last()?.clone()], limits.full);
+            pick_level(levels, cursors, 1, limits).or_else(oldest)
+        }
     }
 }
 

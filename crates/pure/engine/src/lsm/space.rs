@@ -4,7 +4,7 @@
 use super::manifest::TABLE_BYTES;
 use super::reserve::{FOR_DELETES, FOR_MERGES, SPARE_SEGMENTS};
 use super::table::Layout;
-use super::{LsmStore, pairs, policy};
+use super::{LsmConfig, LsmStore, pairs, policy};
 use crate::ordered::block;
 use crate::ordered::inside::Inside;
 use crate::ordered::key::Entry;
@@ -52,7 +52,29 @@ pub(super) struct Sizes {
     pub pending_bytes: u64,
 }
 
+/// Bytes of tables of so many entries: their last pages, and those of their descriptions, are half full on the average, and of those
+/// with values up to an eighth of each page stays empty.
+pub(super) fn expected_table_bytes(config: &LsmConfig, page_bytes: u64, entries: u64, inside: Inside) -> u64 {
+    let bytes = match config.layout(page_bytes as u32) {
+        Layout::Slots => entries * ENTRY_BYTES,
+        Layout::Packed(block_bytes) => {
+            let placed = entries.saturating_sub(inside.entries) * PACKED_ENTRY_BYTES;
+            let packed = placed + inside.bytes;
+            packed + packed * BLOCK_SHARE / u64::from(block_bytes) + entries * FILTER_BYTES
+        }
+    };
+    let tables = 1 + bytes / (u64::from(config.target_file_pages) * page_bytes);
+    // A table ends where the next pair does not fit.
+    let rest = inside.bytes / inside.entries.max(1) / 2;
+    (bytes * 5 / 4).max(bytes + tables * (page_bytes * 3 / 2 + rest))
+}
+
 impl LsmStore {
+    /// Bytes of tables of so many entries.
+    fn expected_table_bytes(&self, entries: u64, inside: Inside) -> u64 {
+        expected_table_bytes(&self.config, self.page_bytes(), entries, inside)
+    }
+
     /// Bytes of pages that tables need.
     fn table_bytes(&self) -> u64 {
         self.own.sizes.pages * self.page_bytes()
@@ -89,22 +111,6 @@ impl LsmStore {
         Sizes { tables, pages, entries: levels.entries(), inside, level0, is_due, pending_bytes }
     }
 
-    /// Bytes of tables of so many entries: their last pages, and those of their descriptions, are half full on the average, and of those
-    /// with values up to an eighth of each page stays empty.
-    fn expected_table_bytes(&self, entries: u64, inside: Inside) -> u64 {
-        let page_bytes = self.page_bytes();
-        let bytes = match self.config.layout(page_bytes as u32) {
-            Layout::Slots => entries * ENTRY_BYTES,
-            Layout::Packed(block_bytes) => {
-                let placed = entries.saturating_sub(inside.entries) * PACKED_ENTRY_BYTES;
-                let packed = placed + inside.bytes;
-                packed + packed * BLOCK_SHARE / u64::from(block_bytes) + entries * FILTER_BYTES
-            }
-        };
-        let tables = 1 + bytes / (u64::from(self.config.target_file_pages) * page_bytes);
-        (bytes * 5 / 4).max(bytes + tables * page_bytes * 3 / 2)
-    }
-
     /// Kept back: the spare segments, two manifests, and tables with room to merge them. What has its value beside its key is in the
     /// tables, so what is kept back for it is less that much.
     pub(super) fn capacity_for<M: SegmentStore>(&self, content: &Content, m: &M) -> u64 {
@@ -112,7 +118,8 @@ impl LsmStore {
         let tables = self.expected_table_bytes(entries, inside).max(self.counted_table_bytes());
         let manifests = MANIFESTS * (FOR_COPIES.segments + self.expected_manifest_segments(tables));
         let passing = self.passing_bytes().min(PASSING_TIMES * inside.bytes);
-        let (segments, kept) = (SPARE_SEGMENTS + manifests, tables + self.merged_bytes(tables) + passing);
+        let (segments, kept) =
+            (SPARE_SEGMENTS + manifests, tables + self.merged_bytes(tables, longest) + passing);
         let apart = self.fill(segments, kept, longest, m);
         let usable =
             u64::from(m.quota_segments().saturating_sub(segments)) * self.log.geometry().segment_bytes();
@@ -136,9 +143,9 @@ impl LsmStore {
         if self.settings.has_inside() { PASSING_TIMES * self.settings.write_buffer_size } else { 0 }
     }
 
-    /// Bytes that are written, of tables of so many, before merges give any back.
-    fn merged_bytes(&self, tables: u64) -> u64 {
-        let at_once = policy::merged_bytes_max(&self.config, self.page_bytes());
+    /// Bytes that are written, of tables of so many, before merges give any back; `longest`: bytes of the longest record.
+    fn merged_bytes(&self, tables: u64, longest: u32) -> u64 {
+        let at_once = policy::merged_bytes_max(&self.config, (self.page_bytes(), longest));
         let threads = u64::from(self.config.compaction_threads.max(1));
         tables.min(at_once.map_or(MERGED_BYTES_MAX, |bytes| bytes.saturating_mul(threads)))
     }
@@ -157,7 +164,7 @@ impl LsmStore {
         let merged = if self.settings.has_inside() {
             // What is flushed takes room before it is merged.
             let flushed = self.flush_bytes(self.buffered(), self.buffered_inside());
-            flushed + self.merged_bytes(self.table_bytes() + flushed)
+            flushed + self.merged_bytes(self.table_bytes() + flushed, self.longest.bytes())
         } else {
             (self.table_bytes() + self.mem.bytes() / 2).min(MERGED_BYTES_MAX)
         };

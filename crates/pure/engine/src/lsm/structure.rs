@@ -240,6 +240,10 @@ impl Room for Lsm {
         self.flush.is_none() && self.compactions.is_empty()
     }
 
+    fn can_be_packed<M: SegmentStore>(store: &LsmStore, m: &M) -> bool {
+        store.table_victim(m).is_some()
+    }
+
     /// A snapshot sees what the memtable replaced.
     fn has_unknown(&self, mem: &Memtable, copies: u64) -> bool {
         copies > 0 || self.has_snapshots() && !mem.is_empty()
@@ -250,8 +254,9 @@ impl Room for Lsm {
     }
 
     fn is_merged(&self, config: &LsmConfig, page_bytes: u64) -> bool {
-        let is_one_level = self.next_to_one_level(config, page_bytes).is_none();
-        self.compactions.is_empty() && is_one_level && self.next_marked().is_empty()
+        self.compactions.is_empty()
+            && self.levels.above_deepest().is_none()
+            && self.next_rewritten(config, page_bytes).is_empty()
     }
 }
 

@@ -55,6 +55,8 @@ pub struct Table {
     pub kept: Kept,
     /// Its pages, if its level is pinned.
     pub pinned: Vec<Vec<u8>>,
+    /// It ended because the next entry found no room. Of those of an earlier life it is not known.
+    pub is_full: bool,
 }
 
 impl Table {

@@ -118,13 +118,21 @@ impl<S: Structure> Store<S> {
         }
         let Some(victim) = self.victim() else { return };
         let segment = self.log.segment(victim);
-        let gains = || self.log.gain(victim) >= self.least_gain(victim) && !self.passes(segment);
-        if !segment.evacuate && (!gains() || S::goes_before(self, victim, m)) {
+        if !segment.evacuate && (!self.gains(victim) || S::goes_before(self, victim, m)) {
             return;
         }
         let repair = segment.evacuate.then(|| segment.failed_pages().len());
         let walker = Walker::new(victim, segment.next_page);
         self.gc = Some(GcCursor { walker, repair, is_pinned: false, is_broken: false });
+    }
+
+    /// Whether a collection of records would make room.
+    pub(super) fn may_gain(&self) -> bool {
+        self.victim().is_some_and(|victim| self.gains(victim))
+    }
+
+    fn gains(&self, victim: SegmentId) -> bool {
+        self.log.gain(victim) >= self.least_gain(victim) && !self.passes(self.log.segment(victim))
     }
 
     /// Whether most of what lives in a segment only passes through the log: the next manifest frees it without a copy.

@@ -364,6 +364,8 @@ impl<S: Structure> Store<S> {
             && self.log.releasing() == 0
             && !self.log.must_evacuate()
             && !self.manifest_has_work(m)
+            && !S::can_be_packed(self, m)
+            && !self.may_gain()
     }
 
     /// Whether nothing is counted that is not needed. What collections entered anew since then is, with its tables.

@@ -16,6 +16,18 @@ use std::ops::Bound;
 thread_local! {
     /// Each test has a thread of its own.
     static ASKED_FOR: Cell<(u32, Option<u32>)> = const { Cell::new((0, None)) };
+    /// What it does with settings of its own, at the end.
+    static ADAPTED: Cell<fn(LsmConfig) -> LsmConfig> = const { Cell::new(|config| config) };
+}
+
+/// Small settings, as the test that runs wants them.
+pub fn adapted(config: LsmConfig) -> LsmConfig {
+    ADAPTED.get()(config)
+}
+
+/// What the test that runs wants.
+pub fn adapt(how: fn(LsmConfig) -> LsmConfig) {
+    ADAPTED.set(how);
 }
 
 /// Settings with those of the test that runs.
@@ -63,6 +75,7 @@ macro_rules! with_sizes {
             with_sizes!(@tests $size, released {
                 makes_room_in_small_segments makes_room_in_larger_segments makes_room_with_default_settings
                 is_cut_at_every_event scans_that_come_and_go_hold_up_no_verdict
+                what_a_snapshot_held_is_collected
             });
             with_sizes!(@tests $size, nearly_full {
                 long_pairs_make_room_for_others short_pairs_make_room_for_others every_write_on_the_brink_ends

@@ -2,6 +2,7 @@
 //! The LSM store against a BTreeMap.
 
 mod brink;
+mod crowded;
 mod full_segments;
 mod inside;
 mod memory;
@@ -33,7 +34,7 @@ impl Ordered for LsmStore {
 
     /// Small enough for several levels.
     fn small(ring_lasts: bool) -> LsmConfig {
-        LsmConfig {
+        inside::adapted(LsmConfig {
             write_buffer_size: 40 * 72,
             target_file_pages: 4,
             max_bytes_for_level_base: 8 << 10,
@@ -44,7 +45,7 @@ impl Ordered for LsmStore {
             level0_slowdown_writes_trigger: 8,
             level0_stop_writes_trigger: 12,
             ..Self::defaults(&shape().geometry, ring_lasts)
-        }
+        })
     }
 
     fn defaults(geometry: &Geometry, ring_lasts: bool) -> LsmConfig {

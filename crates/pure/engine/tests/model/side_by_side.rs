@@ -25,6 +25,7 @@ const fn side_by_side(settings: Asked, workers: u32) -> Subject {
 
 saker_engine_suite::tests!(apart, side_by_side(APART, 5));
 saker_engine_suite::tests!(inside, side_by_side(INSIDE, 4));
+saker_engine_suite::tests!(small_memtables, side_by_side(CROWDED, 5));
 saker_engine_suite::tests!(two_workers, side_by_side(&[], 2));
 // Evictions and collections.
 saker_engine_suite::tests!(plus, Subject { workers: 2, ..subject(EngineKind::HASH_PLUS) });
@@ -48,6 +49,16 @@ const BUSY: [Asked; 2] = [
         ("max_bytes_for_level_base", "8192"),
         ("min_blob_size", "unlimited"),
     ],
+];
+/// Memtables of few pairs above a level 1 that takes long to merge. Level 0 is due with its first table.
+const CROWDED: Asked = &[
+    ("compaction_threads", "4"),
+    ("max_write_buffer_number", "4"),
+    ("write_buffer_size", "4096"),
+    ("target_file_size_base", "8192"),
+    ("max_bytes_for_level_base", "16384"),
+    ("level0_file_num_compaction_trigger", "1"),
+    ("min_blob_size", "unlimited"),
 ];
 const KEYS: u64 = 400;
 
@@ -97,5 +108,26 @@ fn power_is_cut_while_a_flush_and_compactions_are_under_way() {
             println!("{n}, seed {seed}: events beside a flush, by compactions: {met:?}");
             assert!(met[2..].iter().sum::<u64>() > 20, "seed {seed}: {met:?}");
         }
+    }
+}
+
+/// Memtables of four kilobytes make tables of few pairs, which pairs that come in order do not merge. Yet the device holds what it says, since
+/// neighbours are written as one when room is short; with one thread, too.
+#[test]
+fn small_memtables_cost_no_capacity() {
+    let alone = &BUSY[1][2..];
+    for subject in [side_by_side(BUSY[1], 5), with_values(alone)] {
+        saker_engine_suite::full::devices_hold_what_they_say(subject);
+    }
+}
+
+/// A pair that is longer than all memtables goes down a level, so what comes behind it does, too.
+#[test]
+fn a_pair_longer_than_memtables_holds_up_no_compaction() {
+    for settings in [BUSY[1], CROWDED, &BUSY[1][2..]] {
+        saker_engine_suite::long::long_values_leave_no_trace(side_by_side(settings, 5));
+        saker_engine_suite::long::a_cut_that_brings_a_long_value_back_leaves_a_store_that_deletes(
+            side_by_side(settings, 5),
+        );
     }
 }

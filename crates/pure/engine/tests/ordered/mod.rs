@@ -111,6 +111,7 @@ macro_rules! ordered_suite {
             released {
                 makes_room_in_small_segments makes_room_in_larger_segments makes_room_with_default_settings
                 is_cut_at_every_event scans_that_come_and_go_hold_up_no_verdict
+                what_a_snapshot_held_is_collected
             }
             nearly_full {
                 a_store_that_is_opened_knows_its_longest_record long_pairs_make_room_for_others

@@ -103,6 +103,11 @@ pub fn makes_room_in_small_segments<S: Ordered>() {
     }
 }
 
+/// With these a delete leaves segments that only a collection empties, when nothing else goes on (seed 26 of the tree).
+pub fn what_a_snapshot_held_is_collected<S: Ordered>() {
+    (20..32).for_each(|seed| half_goes(small::<S>(true), seed, End::ReleasedBesideAnother, None));
+}
+
 pub fn makes_room_in_larger_segments<S: Ordered>() {
     for seed in saker_testing::seeds(scale(1)) {
         let mut bench = nearly_full::bench::<S>(seed % 2 == 0);

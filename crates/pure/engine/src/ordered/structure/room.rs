@@ -49,6 +49,12 @@ pub trait Room: Configured {
     /// Whether nothing of its own goes on in the background that could make room.
     fn is_quiet(&self) -> bool;
 
+    /// Whether what it keeps would take fewer segments if it lay closer, and background work sees to that.
+    fn can_be_packed<M: SegmentStore>(store: &Store<Self>, m: &M) -> bool {
+        let _ = (store, m);
+        false
+    }
+
     /// Whether there is something to find out although nothing has been written since that was last done; `copies`: entries that
     /// collections have entered anew, and that are there twice.
     fn has_unknown(&self, mem: &Memtable, copies: u64) -> bool;
