@@ -118,3 +118,30 @@ pub fn a_full_device_takes_as_many_pairs_again(subject: Subject) {
         }
     }
 }
+
+/// Keys in no order make nodes and tables of other sizes than keys in order do. The full device replaces and deletes each pair, and takes
+/// as many again.
+pub fn pairs_in_no_order_are_replaced_and_deleted(subject: Subject) {
+    let key = |n: u64| numbered(n.wrapping_mul(0x9E37_79B9_7F4A_7C15) % 1_000_000_007);
+    for (size, value_bytes) in
+        [(Size(2048, 32, 128), 16), (Size(2048, 32, 128), 0), (Size(2048, 32, 200), 100)]
+    {
+        let mut bench = start(subject, size);
+        let value = vec![7; value_bytes];
+        let fits = |bench: &mut Bench| {
+            let refused = (0..).find(|n| bench.put(&key(*n), &value, Condition::Always).is_err());
+            refused.expect("no device holds all")
+        };
+        let pairs = fits(&mut bench);
+        for n in (0..pairs).step_by(3) {
+            let told = bench.put(&key(n), &[], Condition::MustExist);
+            assert_eq!(told, Ok(()), "{:?} {size:?} {value_bytes}: {n} of {pairs}", subject.kind);
+        }
+        for n in 0..pairs {
+            let told = bench.delete(&key(n));
+            assert_eq!(told, Ok(()), "{:?} {size:?} {value_bytes}: {n} of {pairs}", subject.kind);
+        }
+        let again = fits(&mut bench);
+        assert!(again * 100 >= pairs * AGAIN_PERCENT, "{:?}: {again} of {pairs}", subject.kind);
+    }
+}

@@ -27,7 +27,7 @@ macro_rules! tests {
                 outside: an_engine_behind_a_trait_object_is_the_same_engine,
                     a_source_behind_a_trait_object_says_what_is_wrong_with_its_payload, what_an_engine_lacks_it_refuses_by_name;
                 cuts: kills_at_any_event, power_cuts_at_any_event, power_cuts_that_take_the_ring, kills_without_a_capacitor;
-                full: devices_hold_what_they_say, what_it_says_does_not_depend_on_what_was_there,
+                full: devices_hold_what_they_say, what_it_says_does_not_depend_on_what_was_there, pairs_in_no_order_are_replaced_and_deleted,
                     a_full_device_takes_as_many_pairs_again;
                 long: long_values_leave_no_trace, a_cut_that_brings_a_long_value_back_leaves_a_store_that_deletes;
             }

@@ -102,6 +102,19 @@ impl<S: Structure> Store<S> {
         is_due && self.begin_manifest(m) == Background::Worked
     }
 
+    /// The memtable is full and may be frozen: it is, with a manifest if one is due. `false`: the manifest before it has to end first.
+    pub(crate) fn freeze_full<M: SegmentStore>(&mut self, m: &mut M) -> bool {
+        let must_cut = S::must_cut(self, m);
+        if must_cut && self.manifest.is_running() {
+            return false;
+        }
+        let is_frozen = if must_cut { self.begin_manifest(m) == Background::Worked } else { self.trim(m) };
+        if !is_frozen {
+            self.freeze();
+        }
+        true
+    }
+
     /// Whether there is work for a manifest.
     pub(crate) fn manifest_has_work<M: SegmentStore>(&self, m: &M) -> bool {
         self.manifest.is_running() || self.is_manifest_due(m)
@@ -135,7 +148,7 @@ impl<S: Structure> Store<S> {
         self.write_chunk(finished, m, w)
     }
 
-    fn begin_manifest<M: SegmentStore>(&mut self, m: &mut M) -> Background {
+    pub(crate) fn begin_manifest<M: SegmentStore>(&mut self, m: &mut M) -> Background {
         self.close_gaps(m);
         let (generation, bytes) = (self.manifest.generation + 1, S::manifest_bytes(self));
         match CheckpointWriter::begin(&mut self.log, m, generation, self.version, bytes, 0) {

@@ -56,10 +56,8 @@ impl<S: Structure> Store<S> {
         if !self.is_full() {
             return;
         }
-        if !self.may_freeze() {
+        if !self.may_freeze() || !self.freeze_full(m) {
             self.own.switched(true, &self.config);
-        } else if !self.trim(m) {
-            self.freeze();
         }
     }
 

@@ -424,11 +424,15 @@ impl<S: Structure> Store<S> {
     }
 
     /// Goes on finding out what is not needed. True if anything happened.
-    pub(crate) fn reveal_step<M: SegmentStore>(&mut self, m: &M) -> bool {
+    pub(crate) fn reveal_step<M: SegmentStore>(&mut self, m: &mut M) -> bool {
         let next = match self.reveal.stage {
             Stage::Idle if !self.settings.has_inside() && self.must_reveal(m) => Stage::Wanted,
             Stage::Wanted if self.may_merge() && !self.manifest.is_running() => {
-                self.freeze();
+                if !self.mem.is_empty() && S::must_cut(self, m) {
+                    self.freeze_full(m);
+                } else {
+                    self.freeze();
+                }
                 (self.reveal.frozen_at, self.reveal.copied) = (self.version, self.kv.gc_bytes_copied);
                 self.reveal.gone = 0;
                 Stage::Merging

@@ -25,6 +25,7 @@ impl TreeStore {
             4 => Step::Done(Ok(self.manifest_step(finished, m, w))),
             5 if !first && self.may_collect() => self.collect(m, w),
             6 => self.clean_step(m, w),
+            7 => Step::Done(Ok(self.pack_step(m))),
             _ => Step::Done(Ok(Background::Idle)),
         }
     }

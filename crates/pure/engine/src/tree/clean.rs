@@ -6,6 +6,7 @@ use super::TreeStore;
 use super::descend::{Stop, Trail};
 use super::merge::Job;
 use super::node::Child;
+use super::pack::MOVED_SEGMENTS;
 use crate::ordered::block::{Block, name_of};
 use crate::ordered::key::Key;
 use saker_engine_api::{Background, KvError, Progress};
@@ -147,13 +148,19 @@ impl TreeStore {
             return self.own.clean.tried.push(search.victim);
         }
         search.found.iter_mut().for_each(|keys| keys.sort_unstable());
-        self.own.job = Some(Job::moving(self.own.tree, self.log.next_sequence(), search.found).resting());
+        let most = u64::from(MOVED_SEGMENTS * self.log.geometry().segment_pages);
+        let job = Job::moving(self.own.tree, self.log.next_sequence(), search.found);
+        self.own.job = Some(job.writes_at_most(most).resting());
         // Only when its old pages have gone it is worth another look.
         self.own.clean.tried.push(search.victim);
     }
 
     fn new_search<M: SegmentStore>(&self, m: &M) -> Option<Box<Search>> {
         if m.free_segments() > self.free_low(m).max(self.config.move_nodes_up_to_free) {
+            return None;
+        }
+        // Where there is not, all nodes are written anew instead.
+        if !self.own.has_held() && !self.has_room_for_all(MOVED_SEGMENTS, m) {
             return None;
         }
         let victim = self.node_victim()?;

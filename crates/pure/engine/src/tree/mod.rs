@@ -19,6 +19,7 @@ mod find_all;
 mod manifest;
 mod merge;
 mod node;
+mod pack;
 mod parse;
 mod pins;
 mod recover;
@@ -100,6 +101,7 @@ pub struct CowTree {
     clean: clean::State,
     cache: Cache,
     roots: manifest::Roots,
+    crowd: pack::Crowd,
     /// The write that waits was counted.
     is_stall_counted: bool,
     stats: TreeStats,
@@ -121,6 +123,13 @@ impl From<TreeConfig> for Settings {
             program_price: 0,
             min_blob_size: 0,
         }
+    }
+}
+
+impl CowTree {
+    /// Whether snapshots hold roots.
+    fn has_held(&self) -> bool {
+        !self.pins.snapshots.is_empty()
     }
 }
 

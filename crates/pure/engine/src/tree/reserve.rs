@@ -2,8 +2,9 @@
 //! What each activity of a tree store takes and leaves. [`saker_log::reserve`] has the rule.
 //!
 //! Two claims change while it runs: the segments that a manifest will still take (M), and those that a merge of the buffers
-//! takes before it gives any back (T). The rule adds, so constants come from a table in which both are 0, and both are added
-//! later.
+//! takes before it gives any back (T). A merge gives nothing back for certain unless it writes the whole tree anew (`pack.rs`), so T is the
+//! whole tree, and what a merge on its way will still write. The rule adds, so constants come from a table in which both are 0, and both are
+//! added later.
 //!
 //! | activity | slots taken, left | segments taken, left |
 //! |---|---|---|

@@ -231,7 +231,7 @@ impl Collected for CowTree {
 }
 
 impl Chores for CowTree {
-    const PIECES: u32 = 7;
+    const PIECES: u32 = 8;
 
     fn begin<M: SegmentStore>(store: &mut TreeStore, m: &mut M) {
         if store.own.pins.is_swept && store.upkeep.error().is_none() {
@@ -251,7 +251,7 @@ impl Chores for CowTree {
 
     fn kind_of(_: &TreeStore, n: u32) -> JobKind {
         match n {
-            1 | 2 | 5 | 6 => JobKind::Collection,
+            1 | 2 | 5 | 6 | 7 => JobKind::Collection,
             3 => JobKind::Flush,
             _ => JobKind::Rest,
         }
@@ -279,6 +279,10 @@ impl Manifests for CowTree {
 
     fn freed_at_once(store: &TreeStore) -> u64 {
         if store.manifest_helps() { store.own.pins.nodes() * store.page_bytes() } else { 0 }
+    }
+
+    fn must_cut<M: SegmentStore>(store: &TreeStore, m: &M) -> bool {
+        store.is_tight(m)
     }
 
     fn has_cut(&self) -> bool {

@@ -64,6 +64,8 @@ pub struct Bench<S: Ordered> {
     pub together: usize,
     /// Whether a blocked operation is seen to change nothing: that takes as long as all of the buffer.
     pub digests: bool,
+    /// Segments that it is opened with; `None`: all.
+    pub quota: Option<u32>,
     /// Whether somebody else's I/O is on its way whenever there is background work.
     pub is_shared: bool,
     events: u64,
@@ -98,6 +100,7 @@ impl<S: Ordered> Bench<S> {
             together: 0,
             digests: true,
             is_shared: false,
+            quota: None,
             events: 0,
             checked_at: 0,
         }
@@ -332,7 +335,7 @@ impl<S: Ordered> Bench<S> {
             g.oob_bytes,
         );
         self.flash = Flash::power_on(media, page_buffer, None, FaultPlan::default());
-        self.flash.pool_mut().set_quota(OWNER, g.segments);
+        self.flash.pool_mut().set_quota(OWNER, self.quota.unwrap_or(g.segments));
         let mut recovery = S::recovery(self.config, &self.flash.view(OWNER, Class::Foreground));
         loop {
             match recovery.step(&mut self.flash.view(OWNER, Class::Foreground)) {

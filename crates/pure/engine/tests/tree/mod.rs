@@ -2,6 +2,7 @@
 //! The tree store against a BTreeMap.
 
 use crate::ordered;
+mod crowded;
 mod snapshots;
 
 use ordered::Ordered;

@@ -20,6 +20,13 @@ pub trait Manifests: Configured {
     /// A manifest has begun, and the memtable was frozen.
     fn manifest_begun(&mut self) {}
 
+    /// Whether room is so short that a manifest has to give back what the next memtable replaces before another is taken in. It begins when that
+    /// memtable is frozen, and ends after it was taken in.
+    fn must_cut<M: SegmentStore>(store: &Store<Self>, m: &M) -> bool {
+        let _ = (store, m);
+        false
+    }
+
     /// Whether it has all that is before the cut of the running manifest.
     fn has_cut(&self) -> bool;
 

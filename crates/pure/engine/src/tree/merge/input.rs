@@ -2,7 +2,7 @@
 //! What a level's nodes are visited for: updates or changes of the level below, nodes to be moved, and neighbours that small
 //! nodes are joined with.
 
-use super::{Change, Job};
+use super::{All, Change, Job};
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::{Memtable, Position};
 use saker_engine_api::KvError;
@@ -18,9 +18,19 @@ impl Job {
             0 => self.update_from(from.map_or(self.at, |from| latest(self.at, from))).map(|e| e.key),
             _ => self.pending().iter().filter_map(|c| c.lo).find(|lo| from.is_none_or(|from| *lo >= from)),
         };
+        if let All::From(first) = self.all {
+            return from.max(first).or(Key::new(&[0]));
+        }
         match (touched.copied(), updated) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
+        }
+    }
+
+    /// The next level's nodes are to be made.
+    pub(super) fn begin_level(&mut self) {
+        if self.all != All::No {
+            self.all = All::From(None);
         }
     }
 
@@ -53,6 +63,9 @@ impl Job {
 
     /// Nodes to be moved before `hi` are being made.
     pub(super) fn skip_touches(&mut self, hi: Option<Key>) {
+        if self.all != All::No {
+            self.all = hi.map_or(All::Done, |hi| All::From(Some(hi)));
+        }
         self.touch += self.touches().iter().take_while(|key| hi.is_none_or(|hi| **key < hi)).count();
     }
 

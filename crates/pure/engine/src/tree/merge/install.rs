@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The new root takes the old one's place.
 
-use super::Job;
+use super::{All, Job};
 use crate::ordered::refs::count;
 use crate::tree::node::Child;
 use crate::tree::{Tree, TreeStore};
@@ -53,7 +53,8 @@ impl TreeStore {
         }
         self.own.stats.roots += 1;
         if job.updates.is_none() {
-            self.own.stats.nodes_moved += job.touched.iter().map(|keys| keys.len() as u64).sum::<u64>();
+            let touched = job.touched.iter().map(|keys| keys.len() as u64).sum();
+            self.own.stats.nodes_moved += if job.all == All::No { touched } else { job.base.pages };
         } else if is_last {
             self.end_merge();
         } else {

@@ -52,6 +52,17 @@ struct Out {
     bytes: Vec<u8>,
 }
 
+/// Whether every node of a level is made anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum All {
+    /// Only those in which something changes.
+    No,
+    /// Those from this key on; `None`: all.
+    From(Option<Key>),
+    /// All have been.
+    Done,
+}
+
 /// A merge on its way.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -62,6 +73,10 @@ pub struct Job {
     upto: u64,
     /// Nodes to be moved: a key of each by level, in order.
     touched: Vec<Vec<Key>>,
+    /// Whether every node is made anew.
+    all: All,
+    /// Pages that it writes at most.
+    pages_max: u64,
     base: Tree,
     /// The root that this makes.
     seq: u64,
@@ -104,6 +119,8 @@ impl Job {
             after,
             upto,
             touched: Vec::new(),
+            all: All::No,
+            pages_max: 0,
             base,
             seq,
             level: 0,
@@ -132,6 +149,23 @@ impl Job {
     /// Moves nodes: keys of them by level.
     pub fn moving(base: Tree, seq: u64, touched: Vec<Vec<Key>>) -> Self {
         Self { touched, ..Self::new(base, seq, None, (0, u64::MAX)) }
+    }
+
+    /// The same, with every node made anew.
+    pub fn of_all(self) -> Self {
+        let all = if self.base.root.is_some() { All::From(None) } else { All::No };
+        let pages_max = self.pages_max.max(self.base.pages);
+        Self { all, pages_max, ..self }
+    }
+
+    /// The same, which writes so many pages at most.
+    pub fn writes_at_most(self, pages_max: u64) -> Self {
+        Self { pages_max, ..self }
+    }
+
+    /// Pages that it will still write at most.
+    pub fn pages_left(&self) -> u64 {
+        self.pages_max.saturating_sub((self.written.len() + self.flying.len()) as u64)
     }
 
     /// Whether it could still need what is on a page.
@@ -170,13 +204,18 @@ impl TreeStore {
         w: &mut W,
     ) -> Step<Result<Background, KvError>> {
         if self.own.imm.is_none() && self.is_full() {
-            self.freeze();
+            self.freeze_full(m);
         }
         if self.own.job.is_none() {
             let Some(imm) = &self.own.imm else { return Step::Done(Ok(Background::Idle)) };
             let updates = Some(Arc::clone(&imm.updates));
-            let range = self.next_round(0);
-            self.own.job = Some(Job::new(self.own.tree, self.log.next_sequence(), updates, range).resting());
+            let job = Job::new(self.own.tree, self.log.next_sequence(), updates, self.next_round(0));
+            let job = if self.must_write_all(m) {
+                job.writes_at_most(self.pages_of_all()).of_all()
+            } else {
+                job.writes_at_most(self.pages_of_merge())
+            };
+            self.own.job = Some(job.resting());
         }
         let Some(mut job) = self.own.job.take() else { return Step::Done(Ok(Background::Idle)) };
         job.duty.owe();
@@ -294,6 +333,7 @@ impl TreeStore {
         if !job.is_at_root() {
             job.changes = std::mem::take(&mut job.made);
             (job.level, job.change, job.touch) = (job.level + 1, 0, 0);
+            job.begin_level();
             return true;
         }
         let links: Vec<Entry> = job.made.iter().flat_map(|change| change.new.iter().copied()).collect();
