@@ -4,6 +4,7 @@
 
 use super::Store;
 use super::key::{Entry, Key};
+use super::leaves::Near;
 use super::living::Replaced;
 use super::memtable::Memtable;
 use super::refs::referred;
@@ -309,29 +310,42 @@ impl<S: Structure> Store<S> {
 
     /// Enters a write in the memtable. What a snapshot sees of the one it replaces stays.
     pub(super) fn enter(&mut self, e: Entry, replaced: Replaced) {
+        self.enter_near(e, replaced, Near::NOWHERE);
+    }
+
+    /// The same where it is known what the entry is near.
+    #[inline(always)]
+    pub(super) fn enter_near(&mut self, e: Entry, replaced: Replaced, near: Near) {
         if self.settings.has_inside() {
-            self.enter_and_tell(e, replaced);
-        } else if self.enter_anew(e) {
+            self.enter_and_tell(e, replaced, near);
+        } else if self.enter_anew_near(e, near) {
             self.reveal.added();
         }
     }
 
     /// The same where values are in the structure: what it replaces is noted.
     #[inline(never)]
-    fn enter_and_tell(&mut self, e: Entry, replaced: Replaced) {
-        let one_more = self.enter_anew(e);
+    fn enter_and_tell(&mut self, e: Entry, replaced: Replaced, near: Near) {
+        let one_more = self.enter_anew_near(e, near);
         self.note_replaced(&e, replaced, one_more);
     }
 
     /// The same with an entry that is in already, for another place. Whether the memtable has one more now.
     fn enter_anew(&mut self, e: Entry) -> bool {
+        self.enter_anew_near(e, Near::NOWHERE)
+    }
+
+    /// The same where it is known what the entry is near.
+    #[inline(always)]
+    fn enter_anew_near(&mut self, e: Entry, near: Near) -> bool {
         if let Some((id, bytes)) = referred(&self.log, &self.births, &e) {
             self.log.add_live(id, bytes);
             self.mem.refs.add(id, e.stamp, bytes, &self.births);
             self.know_record(id, &e);
         }
         self.tell_readers(&e);
-        let Some(old) = self.mem.insert(e) else { return true };
+        let old = if near == Near::NOWHERE { self.mem.insert(e) } else { self.mem.insert_near(e, near) };
+        let Some(old) = old else { return true };
         self.forget_record(&old);
         if self.own.sees(old.version, e.version) {
             self.mem.keep(old);

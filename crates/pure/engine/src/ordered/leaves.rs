@@ -6,6 +6,7 @@
 
 use super::key::Key;
 use saker_log::ensure;
+use saker_sim::Meter;
 use std::ops::Bound;
 
 /// Entries of a leaf.
@@ -87,6 +88,15 @@ impl<V: Copy> Leaf<V> {
     }
 }
 
+/// Where a key belongs, as long as nothing is entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Near(usize);
+
+impl Near {
+    /// It is not known.
+    pub const NOWHERE: Self = Self(usize::MAX);
+}
+
 /// A sorted map.
 #[derive(Clone, Debug)]
 pub struct Leaves<V> {
@@ -132,6 +142,9 @@ impl<V: Copy> Leaves<V> {
     #[inline]
     fn behind(&self, word: u64, is_before: impl Fn(&Key) -> bool) -> usize {
         let low = self.words.partition_point(|w| *w < word);
+        if self.words.get(low) != Some(&word) {
+            return low;
+        }
         let same = self.words[low..].partition_point(|w| *w == word);
         low + self.leaves[low..low + same].partition_point(|leaf| is_before(&leaf.keys[0]))
     }
@@ -142,9 +155,43 @@ impl<V: Copy> Leaves<V> {
         self.behind(key.word(), |first| first <= key).saturating_sub(1)
     }
 
+    /// Asks for what a search for a key looks at first, and says where that is.
+    #[inline]
+    pub fn touch_leaf<W: Meter>(&self, key: &Key, w: &mut W) -> Near {
+        let n = self.leaf_of(key);
+        if let Some(leaf) = self.leaves.get(n) {
+            leaf.words.iter().for_each(|line| w.touch(line));
+        }
+        Near(n)
+    }
+
+    /// Asks for what the search looks at then.
+    #[inline]
+    pub fn touch_place<W: Meter>(&self, key: &Key, near: Near, w: &mut W) {
+        if let Some(leaf) = self.leaves.get(near.0) {
+            let at = leaf.before(key.word()).min(LEAF - 1);
+            w.touch(&leaf.count);
+            w.touch(&leaf.keys[at]);
+            w.touch(&leaf.values[at]);
+        }
+    }
+
     /// Enters a value; gives back the one it replaces.
     pub fn insert(&mut self, key: Key, value: V) -> Option<V> {
-        let mut n = self.leaf_of(&key);
+        self.insert_in(self.leaf_of(&key), key, value)
+    }
+
+    /// The same of a key whose leaf was there, before others were entered.
+    pub fn insert_near(&mut self, near: Near, key: Key, value: V) -> Option<V> {
+        let (n, word) = (near.0, key.word());
+        let is_there = self.words.get(n).is_some_and(|first| *first < word)
+            && self.words.get(n + 1).is_none_or(|next| word < *next);
+        self.insert_in(if is_there { n } else { self.leaf_of(&key) }, key, value)
+    }
+
+    /// The same of a key that belongs to the leaf of that number.
+    #[inline]
+    fn insert_in(&mut self, mut n: usize, key: Key, value: V) -> Option<V> {
         let Some(leaf) = self.leaves.get_mut(n) else {
             self.words.push(key.word());
             self.leaves.push(Leaf::new(key, value));
@@ -234,7 +281,7 @@ impl<'a, V: Copy> Iterator for Range<'a, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use saker_sim::{Rng, Seed};
+    use saker_sim::{Free, Rng, Seed};
     use std::collections::BTreeMap;
 
     /// Few keys of few letters, a third of them with the same first word, some with the largest one, and enough of them for several leaves.
@@ -262,9 +309,19 @@ mod tests {
         for seed in 0..40 {
             let mut rng = Seed(seed).rng();
             let (mut leaves, mut model) = (Leaves::default(), BTreeMap::new());
+            // Where a key belonged when others had not come yet, too.
+            let mut nears = vec![Near::NOWHERE];
             for value in 0..rng.below(1500) {
                 let key = key(&mut rng);
-                assert_eq!(leaves.insert(key, value), model.insert(key, value));
+                nears.push(leaves.touch_leaf(&key, &mut Free));
+                let near = nears[rng.below(nears.len() as u64) as usize];
+                leaves.touch_place(&key, near, &mut Free);
+                let old = match rng.below(3) {
+                    0 => leaves.insert(key, value),
+                    1 => leaves.insert_near(leaves.touch_leaf(&key, &mut Free), key, value),
+                    _ => leaves.insert_near(near, key, value),
+                };
+                assert_eq!(old, model.insert(key, value));
             }
             assert_eq!(
                 (leaves.len(), leaves.is_empty(), leaves.check()),

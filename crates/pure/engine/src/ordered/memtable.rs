@@ -5,7 +5,7 @@
 use super::filter::Filter;
 use super::inside::Inside;
 use super::key::{Entry, Key};
-use super::leaves::{self, Leaves};
+use super::leaves::{self, Leaves, Near};
 use super::refs::{Births, Refs, referred};
 use saker_log::{Log, ensure};
 use saker_sim::Meter;
@@ -121,12 +121,30 @@ impl Memtable {
 
     /// Enters a write that is not older than any here; gives back the one it replaces.
     pub fn insert(&mut self, e: Entry) -> Option<Entry> {
-        let slot = Slot { version: e.version, addr: e.addr, stamp: e.stamp };
+        let slot = self.told(&e);
+        let old = self.newest.insert(e.key, slot);
+        self.replaced(&e, old)
+    }
+
+    /// The same of a key that was [near](Self::touch_leaf) there, before others were entered.
+    pub fn insert_near(&mut self, e: Entry, near: Near) -> Option<Entry> {
+        let slot = self.told(&e);
+        let old = self.newest.insert_near(near, e.key, slot);
+        self.replaced(&e, old)
+    }
+
+    #[inline]
+    fn told(&mut self, e: &Entry) -> Slot {
         self.filter.add(e.key.hash());
         if e.is_inside() {
-            self.inside = self.inside.and(Inside::of_entry(&e));
+            self.inside = self.inside.and(Inside::of_entry(e));
         }
-        let old = self.newest.insert(e.key, slot)?;
+        Slot { version: e.version, addr: e.addr, stamp: e.stamp }
+    }
+
+    #[inline]
+    fn replaced(&mut self, e: &Entry, old: Option<Slot>) -> Option<Entry> {
+        let old = old?;
         debug_assert!(old.version <= e.version);
         let old = entry(e.key, &old);
         if old.is_inside() {
@@ -162,6 +180,18 @@ impl Memtable {
     #[inline]
     pub fn touch<W: Meter>(&self, hash: u64, w: &mut W) {
         self.filter.touch(hash, w);
+    }
+
+    /// What it looks at then, and where.
+    #[inline]
+    pub fn touch_leaf<W: Meter>(&self, key: &Key, w: &mut W) -> Near {
+        self.newest.touch_leaf(key, w)
+    }
+
+    /// What it looks at last.
+    #[inline]
+    pub fn touch_place<W: Meter>(&self, key: &Key, near: Near, w: &mut W) {
+        self.newest.touch_place(key, near, w);
     }
 
     /// The same, of a key whose hash is known.

@@ -3,6 +3,7 @@
 
 use super::super::Store;
 use super::super::key::{Entry, Key};
+use super::super::leaves::Near;
 use super::super::living::Replaced;
 use super::super::structure::Structure;
 use super::Landed;
@@ -16,7 +17,28 @@ use saker_value_log::group::seal::Role;
 use saker_value_log::group::{Plan, Planned, ToAnswers, member_loc};
 use saker_value_log::record::{HEADER_BYTES, record_bytes};
 
+/// Members whose places in the memtable are asked for together: about as many lines as a processor has on their way.
+const AHEAD: usize = 16;
+
 impl<S: Structure> Store<S> {
+    /// Asks for what entering these members looks at, and says where that is, so that their cache misses overlap.
+    #[inline]
+    fn ask_ahead<W: Meter>(&self, members: &[Planned<Key>], w: &mut W) -> [Near; AHEAD] {
+        let mut near = [Near::NOWHERE; AHEAD];
+        if !w.touches() {
+            return near;
+        }
+        let enters = |p: &Planned<Key>| if p.role.is_kept() { p.place } else { None };
+        for (key, near) in members.iter().zip(&mut near).filter_map(|(p, near)| Some((enters(p)?, near))) {
+            self.mem.touch(key.hash(), w);
+            *near = self.mem.touch_leaf(&key, w);
+        }
+        for (key, near) in members.iter().zip(&near).filter_map(|(p, near)| Some((enters(p)?, near))) {
+            self.mem.touch_place(&key, *near, w);
+        }
+        near
+    }
+
     /// Carries out the plan.
     pub(super) fn apply<M: SegmentStore, W: Meter, A: Answers>(
         &mut self,
@@ -28,32 +50,34 @@ impl<S: Structure> Store<S> {
         w: &mut W,
     ) {
         let (mut found, mut replaced) = (looked.found.iter(), looked.replaced.iter().copied());
-        let (mut members, mut user_bytes) = (0, 0);
+        let (mut entered, mut user_bytes) = (0, 0);
         answers.begin(plan.members.len() as u32, Version(self.version));
-        for p in &plan.members {
-            let found = if p.member.op == GroupOp::Store { None } else { found.next() };
-            match (p.role, p.place, found) {
-                (Role::Pair | Role::Tombstone, Some(key), found) => {
-                    let replaced = match found {
-                        Some(Ok(old)) => self.replaced_by(*old),
-                        _ => replaced.next().unwrap_or(Replaced::Unknown),
-                    };
-                    self.enter_member((p, replaced), key, landed, m);
-                    (members, user_bytes) =
-                        (members + 1, user_bytes + p.member.key.len() + p.member.value.len());
-                    answers.done(Ok(()));
+        for members in plan.members.chunks(AHEAD) {
+            for (p, near) in members.iter().zip(self.ask_ahead(members, w)) {
+                let found = if p.member.op == GroupOp::Store { None } else { found.next() };
+                match (p.role, p.place, found) {
+                    (Role::Pair | Role::Tombstone, Some(key), found) => {
+                        let replaced = match found {
+                            Some(Ok(old)) => self.replaced_by(*old),
+                            _ => replaced.next().unwrap_or(Replaced::Unknown),
+                        };
+                        self.enter_member((p, replaced), (key, near), landed, m);
+                        entered += 1;
+                        user_bytes += p.member.key.len() + p.member.value.len();
+                        answers.done(Ok(()));
+                    }
+                    (_, Some(key), Some(Ok(Some(e)))) if p.member.op == GroupOp::Retrieve => {
+                        self.answer(&key, e, answers, m, w);
+                    }
+                    _ => answers.done(p.result),
                 }
-                (_, Some(key), Some(Ok(Some(e)))) if p.member.op == GroupOp::Retrieve => {
-                    self.answer(&key, e, answers, m, w);
-                }
-                _ => answers.done(p.result),
             }
         }
         w.work(Unit::Decode, plan.members.len() as u64);
-        w.work(Unit::Probe, 2 * members);
-        if members > 0 {
+        w.work(Unit::Probe, 2 * entered);
+        if entered > 0 {
             self.groups.records += 1;
-            self.groups.members += members;
+            self.groups.members += entered;
             w.work(Unit::Encode, 1);
             w.work(Unit::ChecksumByte, 2 * user_bytes as u64);
             self.written(user_bytes, m);
@@ -64,7 +88,7 @@ impl<S: Structure> Store<S> {
     fn enter_member<M: SegmentStore>(
         &mut self,
         (p, replaced): (&Planned<Key>, Replaced),
-        key: Key,
+        (key, near): (Key, Near),
         (log_addr, stamp): Landed,
         m: &M,
     ) {
@@ -74,14 +98,14 @@ impl<S: Structure> Store<S> {
             self.note_passing(self.segment_at(addr.position()), record_bytes(key.len() as u32, value_bytes));
             let value = LogAddr(log_addr.0 + u64::from(HEADER_BYTES + p.member.value.start));
             let e = self.take_inside((key, self.version), (value, value_bytes), m);
-            return self.enter(e.expect("the record was just written"), replaced);
+            return self.enter_near(e.expect("the record was just written"), replaced, near);
         }
         if p.role == Role::Tombstone {
             let id = self.segment_at(addr.position());
             self.log.add_until_checkpoint(id, u64::from(record_bytes(key.len() as u32, 0)));
             addr = RecordAddr::NONE;
         }
-        self.enter(Entry { key, version: self.version, addr, stamp }, replaced);
+        self.enter_near(Entry { key, version: self.version, addr, stamp }, replaced, near);
     }
 
     /// Delivers a value whose pages are here.
