@@ -5,6 +5,7 @@
 //! `cargo run --release -p saker --example front -- [PAIRS] [VALUE_BYTES] [ENGINE | URL]...`: 1,000,000 pairs of 16 + 100 bytes, every engine.
 //! Rounds alternate; a figure is the median of its rounds, in thousands of operations a second. First touches of memory are
 //! outside the clock: a round overwrites what the first has stored. The last columns say how many times as fast many are as one by one.
+//! `only=put,batch` among the arguments leaves the others of `put`, `batch`, `get`, `multi_get`, `into`, `queued` out, for a profiler.
 
 use saker::{EngineKind, Kv, QueuedGet, Values, WriteBatch};
 use std::collections::VecDeque;
@@ -33,7 +34,7 @@ fn rate(n: u64, work: impl FnOnce() -> Outcome) -> Outcome<f64> {
 
 fn median(mut rates: Vec<f64>) -> f64 {
     rates.sort_by(f64::total_cmp);
-    rates[rates.len() / 2]
+    rates.get(rates.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 struct Front {
@@ -116,7 +117,22 @@ impl Front {
     }
 }
 
-fn measure(engine: &str, pairs: u64, value_bytes: usize) -> Outcome {
+const PHASES: [&str; 6] = ["put", "batch", "get", "multi_get", "into", "queued"];
+
+impl Front {
+    fn phase(&mut self, phase: &str, round: usize, values: &mut Option<Values>) -> Outcome {
+        match phase {
+            "put" => self.puts(round),
+            "batch" => self.batches(round),
+            "get" => self.gets(round),
+            "multi_get" => self.multi_gets(round, &mut None),
+            "into" => self.multi_gets(round, values),
+            _ => self.queued(round),
+        }
+    }
+}
+
+fn measure(engine: &str, pairs: u64, value_bytes: usize, only: Option<&str>) -> Outcome {
     let flash = (pairs * (value_bytes as u64 + 100) * 3).max(512 << 20);
     let in_memory = format!("mem:?size={flash}B&engine={engine}&prefault={pairs}");
     let kv = Kv::open(if engine.contains(':') { engine } else { &in_memory })?;
@@ -125,12 +141,11 @@ fn measure(engine: &str, pairs: u64, value_bytes: usize) -> Outcome {
     let mut rates: [Vec<f64>; 6] = Default::default();
     let mut values = Some(Values::default());
     for round in 1..=ROUNDS {
-        rates[0].push(rate(pairs, || front.puts(round))?);
-        rates[1].push(rate(pairs, || front.batches(round))?);
-        rates[2].push(rate(pairs, || front.gets(round))?);
-        rates[3].push(rate(pairs, || front.multi_gets(round, &mut None))?);
-        rates[4].push(rate(pairs, || front.multi_gets(round, &mut values))?);
-        rates[5].push(rate(pairs, || front.queued(round))?);
+        for (phase, rates) in PHASES.iter().zip(&mut rates) {
+            if only.is_none_or(|only| only.split(',').any(|name| name == *phase)) {
+                rates.push(rate(pairs, || front.phase(phase, round, &mut values))?);
+            }
+        }
     }
     let [put, batch, get, multi, into, queued] = rates.map(median);
     println!(
@@ -147,7 +162,9 @@ fn main() -> Outcome {
     let mut arguments = std::env::args().skip(1);
     let pairs = arguments.next().map_or(Ok(1_000_000), |n| n.parse())?;
     let value_bytes = arguments.next().map_or(Ok(100), |n| n.parse())?;
-    let mut engines: Vec<String> = arguments.collect();
+    let (only, mut engines): (Vec<String>, Vec<String>) =
+        arguments.partition(|word| word.starts_with("only="));
+    let only = only.first().and_then(|only| only.strip_prefix("only="));
     if engines.is_empty() {
         engines = EngineKind::ALL.iter().map(|engine| engine.name().to_owned()).collect();
     }
@@ -155,5 +172,5 @@ fn main() -> Outcome {
     println!(
         "        engine       put     batch       get multi_get      into    queued batch/1 multi/1  into/1 queued/1"
     );
-    engines.iter().try_for_each(|engine| measure(engine, pairs, value_bytes))
+    engines.iter().try_for_each(|engine| measure(engine, pairs, value_bytes, only))
 }
