@@ -98,6 +98,7 @@ fn judge(error: &HostError) -> (Class, Option<u16>) {
         HostError::Submit(_) => Class::Submit,
         HostError::Memory(_) => Class::Memory,
         HostError::KeyLength(_) | HostError::NativeKeyLength(_) => Class::KeyLength,
+        HostError::ReservedKey { .. } => Class::Argument,
         HostError::ValueLength { .. } => Class::ValueLength,
         HostError::Envelope { .. } => Class::Envelope,
         HostError::NoOrder => Class::NoOrder,
@@ -142,7 +143,8 @@ fn key(error: &HostError) -> Option<Vec<u8>> {
         HostError::Batch { key, .. }
         | HostError::Conflict { key }
         | HostError::Unmet { key }
-        | HostError::SeveralShards { key } => Some(key.clone()),
+        | HostError::SeveralShards { key }
+        | HostError::ReservedKey { key } => Some(key.clone()),
         HostError::Queued { key, .. } | HostError::Envelope { key, .. } => Some(key.as_bytes().to_vec()),
         _ => None,
     }

@@ -158,6 +158,7 @@ fn copy_all(old: &ImageConfig, from: &Path, to: &Path, progress: &mut dyn FnMut(
 fn copy_pairs(mut from: Kv, mut to: Kv, count: &mut dyn FnMut()) -> Result<(), Error> {
     let mut failed = None;
     from.show_outcomes(true);
+    to.show_outcomes(true);
     from.scan(&ScanOptions::default(), &mut |key, value| {
         failed = to.put_queued(key, value).err();
         count();

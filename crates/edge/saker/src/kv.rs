@@ -172,7 +172,8 @@ impl Kv {
         self.flush_counted()
     }
 
-    /// The client below, for counters. It may write, so that the read cache begins anew.
+    /// The client below, for counters. It may write, so that the read cache begins anew. It stores under any key that the device takes, also
+    /// under those of the device's own pairs.
     ///
     /// ```
     /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny")?;

@@ -11,8 +11,8 @@ pub use stats::KvCacheStats;
 
 use crate::error::Error;
 use crate::kv::Kv;
-use saker_host::HostError;
 use saker_host::retention::{Retention, RetentionOptions};
+use saker_host::{HostError, check_storable};
 use saker_nvme::Key;
 use saker_sim::{Duration, Instant};
 
@@ -92,6 +92,7 @@ impl KvCache {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn put_if_absent(&mut self, key: &[u8], value: &[u8]) -> Result<bool, HostError> {
+        check_storable(key)?;
         let key = name(key)?;
         let bytes = pair_bytes(&key, value.len());
         if !self.kept.admits(bytes) {

@@ -43,6 +43,7 @@ mod queued_gets;
 mod ranges;
 mod reads;
 mod refused;
+mod reserved;
 mod salvage;
 mod sessions;
 mod settings;

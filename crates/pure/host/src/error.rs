@@ -39,6 +39,15 @@ pub enum HostError {
     /// A key of no bytes, or of more than 16, where long keys are not taken: by sessions, caches, and names of groups.
     #[error(transparent)]
     NativeKeyLength(#[from] KeyLengthError),
+    /// A pair was to be stored under a key of 16 bytes that begins with those of the device's own pairs. Nothing was stored.
+    #[error(
+        "\"{}\" begins with the bytes reserved for outcomes of transactions (16 bytes, from FFh TSKRX on); choose another key",
+        key.escape_ascii()
+    )]
+    ReservedKey {
+        /// The key.
+        key: Vec<u8>,
+    },
     /// The value does not fit, whatever the device's free space.
     #[error("a value of {bytes} bytes is too long: the limit here is {bytes_max}")]
     ValueLength {

@@ -29,6 +29,7 @@ pub mod host_kv;
 pub mod kv_queue;
 pub mod long_keys;
 pub mod memory;
+mod reserved;
 pub mod retention;
 pub mod session;
 pub mod transfer;
@@ -46,6 +47,7 @@ pub use long_keys::{
     EnvelopeError, KeyDigest, KvStoreClient, Moment, RangeFound, Require, ScanCursor, ScanOptions, ScanOrder,
     ScanPairs, StoreKeys, TransactionSet, Versioned, Xxh3Digest, bounds,
 };
+pub use reserved::check_storable;
 pub use saker_long_keys::is_marked as is_long_key_mark;
 pub use transfer::{Method, Pacing, TransferOptions, TransferPolicy};
 /// What the numbers of [`Connection::counters`] are of.

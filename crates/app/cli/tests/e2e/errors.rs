@@ -96,6 +96,20 @@ fn nonsense_is_refused_in_one_line() {
 }
 
 #[test]
+fn keys_of_outcomes_are_refused() {
+    let desk = Desk::with_image();
+    let key = "hex:ff54534b525830313233343536373839";
+    desk.write("some.tsv", b"before\tv\n\xFFTSKRX0123456789\tv\n");
+    desk.write("some.txn", format!("put beside v\nput {key} v\n").as_bytes());
+    for line in [&["put", key, "v"][..], &["load", "some.tsv"], &["txn", "some.txn"]] {
+        let message = desk.disk(line).refused(1);
+        assert!(message.contains("reserved for outcomes of transactions"), "{line:?}: {message}");
+        assert!(message.ends_with("; choose another key"), "{line:?}: {message}");
+    }
+    assert_eq!(desk.disk(&["exists", key]).code, Some(1), "nothing was stored");
+}
+
+#[test]
 fn values_are_limited_to_2_mib() {
     let desk = Desk::new();
     desk.saker(&["create", "disk.img", "--size", "320MiB"]).good();

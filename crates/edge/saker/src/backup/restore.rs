@@ -8,6 +8,7 @@ use crate::block::Block;
 use crate::error::Error;
 use crate::kv::Kv;
 use crate::url::DeviceUrl;
+use saker_host::HostError;
 use std::path::PathBuf;
 
 /// How a backup is restored.
@@ -139,6 +140,14 @@ fn wanted(files: &[PathBuf], options: &RestoreOptions) -> Result<Vec<BackupNames
     }
 }
 
+/// What the device keeps of transactions is among the pairs of a backup.
+fn stored(kv: &mut Kv, key: &[u8], value: &[u8]) -> Result<(), HostError> {
+    kv.show_outcomes(true);
+    let stored = kv.put_queued(key, value);
+    kv.show_outcomes(false);
+    stored
+}
+
 fn join(all: &mut Vec<BackupNamespace>, next: BackupNamespace) {
     match all.iter_mut().find(|one| one.nsid == next.nsid) {
         Some(one) => {
@@ -224,7 +233,7 @@ impl Target<'_> {
 
     fn take(&mut self, item: Item<'_>) -> Result<(), Error> {
         match (self, item) {
-            (Self::Kv(open), Item::Pair(key, Some(value))) => Ok(open.kv().put_queued(key, value)?),
+            (Self::Kv(open), Item::Pair(key, Some(value))) => Ok(stored(open.kv(), key, value)?),
             (Self::Kv(open), Item::Pair(key, None)) => Ok(open.kv().delete(key).map(drop)?),
             (Self::Block(disk), Item::Blocks(first, bytes)) => disk.write(first, bytes),
             _ => Ok(()),

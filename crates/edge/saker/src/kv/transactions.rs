@@ -303,6 +303,7 @@ impl<'k> Transaction<'k> {
     /// ```
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), HostError> {
         check(key)?;
+        self.kv.store.check_storable(key)?;
         self.set.write(key, Some(value));
         Ok(())
     }

@@ -111,6 +111,7 @@ fn copy_all(salvaged: &Salvaged, to: &Path, progress: &mut dyn FnMut(u64)) -> Re
 }
 
 fn copy_pairs(salvaged: &Salvaged, nsid: u32, mut to: Kv, count: &mut dyn FnMut()) -> Result<Losses, Error> {
+    to.show_outcomes(true);
     let losses = salvaged.walk(nsid, &mut |piece| {
         if let Piece::Pair(key, value) = piece {
             to.put(key, value)?;

@@ -6,7 +6,7 @@ mod reads;
 
 use super::Inner;
 use saker_host::session;
-use saker_host::{HostError, KvQueue, Patience};
+use saker_host::{HostError, KvQueue, Patience, check_storable};
 use saker_nvme::Key;
 use saker_runtime::pause::SharedDriver;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl Session {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), HostError> {
-        self.session.put(&native(key)?, value)
+        self.session.put(&storable(key)?, value)
     }
 
     /// Deletes a key, if it is there. As [`put`](Self::put).
@@ -91,7 +91,7 @@ impl Session {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn put_if_absent(&mut self, key: &[u8], value: &[u8]) -> Result<bool, HostError> {
-        self.session.put_if_absent(&native(key)?, value)
+        self.session.put_if_absent(&storable(key)?, value)
     }
 
     /// Stores those of the pairs whose keys are not there; which were, in their order.
@@ -109,7 +109,7 @@ impl Session {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn multi_put_if_absent(&mut self, pairs: &[(&[u8], &[u8])]) -> Result<Vec<bool>, HostError> {
-        let pairs = pairs.iter().map(|(key, value)| Ok((native(key)?, *value)));
+        let pairs = pairs.iter().map(|(key, value)| Ok((storable(key)?, *value)));
         self.session.multi_put_if_absent(&pairs.collect::<Result<Vec<_>, HostError>>()?)
     }
 }
@@ -124,6 +124,12 @@ impl Drop for Session {
 
 fn native(key: &[u8]) -> Result<Key, HostError> {
     Key::new(key).map_err(HostError::from)
+}
+
+/// A key that something may be stored under.
+fn storable(key: &[u8]) -> Result<Key, HostError> {
+    check_storable(key)?;
+    native(key)
 }
 
 fn natives(keys: &[&[u8]]) -> Result<Vec<Key>, HostError> {

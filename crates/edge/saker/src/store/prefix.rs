@@ -78,6 +78,7 @@ impl Prefix {
             | HostError::Conflict { key }
             | HostError::Unmet { key }
             | HostError::SeveralShards { key }
+            | HostError::ReservedKey { key }
                 if self.is_space() && key.starts_with(self.as_slice()) =>
             {
                 key.drain(..self.length);

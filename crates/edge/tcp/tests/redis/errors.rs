@@ -49,6 +49,30 @@ fn a_device_that_is_only_read_is_read_only() {
 }
 
 #[test]
+fn keys_of_outcomes_are_refused_one_by_one() {
+    let server = serve("mem:?size=4MiB&profile=tiny");
+    let mut redis = connect(&server);
+    let key: &[u8] = b"\xFFTSKRX0123456789";
+    // What comes with it in one go is carried out.
+    redis.send(&[b"SET", b"before", b"1"]);
+    redis.send(&[b"SET", key, b"2"]);
+    redis.send(&[b"SET", b"behind", b"3"]);
+    let answers: Vec<Reply> = (0..3).map(|_| redis.read()).collect();
+    assert_eq!((&answers[0], &answers[2]), (&ok(), &ok()));
+    let refused = |answer: &Reply| assert!(error(answer).contains("reserved for outcomes"), "{answer:?}");
+    refused(&answers[1]);
+    for more in [
+        &[b"SET", key, b"2", b"NX"][..],
+        &[b"SET", key, b"2", b"GET"],
+        &[b"MSET", b"beside", b"4", key, b"2"],
+    ] {
+        refused(&redis.ask(more));
+    }
+    assert_eq!(redis.line("DBSIZE"), Reply::Integer(2));
+    assert_eq!(redis.ask(&[b"DEL", key]), Reply::Integer(0));
+}
+
+#[test]
 fn an_answer_that_is_too_long_is_an_error_and_the_next_command_works() {
     let server = serve("mem:?size=512MiB");
     let mut redis = connect(&server);

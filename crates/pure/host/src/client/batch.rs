@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A batch of writes, after RocksDB's WriteBatch: put together anywhere, written at once.
 
+use crate::reserved::may_be_reserved;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Slot;
@@ -49,14 +50,17 @@ pub(crate) struct Keys {
     pub(crate) are_native: bool,
     /// Those that are not are long, and short enough to be told by pointer.
     pub(crate) are_tellable: bool,
+    /// One of them may be a key under which nobody stores.
+    pub(crate) may_be_reserved: bool,
 }
 
 impl Keys {
-    const NONE: Self = Self { are_native: true, are_tellable: true };
+    const NONE: Self = Self { are_native: true, are_tellable: true, may_be_reserved: false };
 
     fn add(&mut self, key: &[u8]) {
         let is_native = (1..=Key::MAX_LEN).contains(&key.len()) && !is_enveloped(key);
         self.are_native &= is_native;
+        self.may_be_reserved |= may_be_reserved(key);
         self.are_tellable &= is_native || (key.len() > Key::MAX_LEN && key.len() <= KEY_BYTES_MAX);
     }
 }

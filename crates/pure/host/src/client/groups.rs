@@ -12,6 +12,7 @@ use saker_nvme::{Key, Status};
 use super::{DeleteMissing, Ended, KvClient, submitted};
 use crate::driver::Driver;
 use crate::error::{HostError, KvError, ProtocolError, check};
+use crate::reserved::check_storable;
 
 /// What became of one operation: the value of a retrieve, `None` for the others.
 pub type OpOutcome = Result<Option<Vec<u8>>, HostError>;
@@ -89,8 +90,9 @@ impl<T: Driver> GroupBuilder<'_, T> {
     /// ([`has_indirect_keys`](KvClient::has_indirect_keys)).
     ///
     /// # Errors
-    /// [`HostError::Group`] if the group has another form.
+    /// [`HostError::Group`] if the group has another form; [`HostError::ReservedKey`].
     pub fn store(&mut self, key: impl AsRef<[u8]>, value: &[u8]) -> Result<&mut Self, HostError> {
+        check_storable(key.as_ref())?;
         self.add(Op::Store, key.as_ref(), value)
     }
 

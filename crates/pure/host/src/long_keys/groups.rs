@@ -15,8 +15,12 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// Writes a batch: see [`WriteBatch`]. Deletes of keys that are not there succeed.
     ///
     /// # Errors
-    /// [`HostError::Batch`] with the first write that failed; others were carried out.
+    /// [`HostError::Batch`] with the first write that failed; others were carried out. [`HostError::ReservedKey`]: none was.
     pub fn write(&mut self, batch: &WriteBatch) -> Result<(), HostError> {
+        if batch.keys().may_be_reserved {
+            let mut stored = batch.iter().filter(|(_, value)| value.is_some());
+            stored.try_for_each(|(key, _)| self.check_storable(key))?;
+        }
         if batch.is_atomic() {
             return self.write_atomic(batch);
         }
@@ -69,7 +73,8 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
         // A group of one is more work than its operation, if that is one command.
         let mut all_grouped = entries.len() > 1 || !entries.iter().all(|e| self.client.is_one_step(e));
         for e in entries {
-            all_grouped = all_grouped && self.is_grouped(e.key)?;
+            let is_refused = e.op == Op::Store && self.check_storable(e.key).is_err();
+            all_grouped = all_grouped && !is_refused && self.is_grouped(e.key)?;
         }
         if all_grouped {
             return self.client.show_group(form_of(entries), entries, shown);

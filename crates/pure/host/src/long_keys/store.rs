@@ -14,6 +14,7 @@ use super::scan::Usual;
 use crate::client::{Condition, KvClient, PairBatch, QueuedGet};
 use crate::driver::Driver;
 use crate::error::{HostError, KvError};
+use crate::reserved::{may_be_reserved, refuse_reserved};
 
 /// A [`KvClient`] that also takes long keys. `D` is the digest of long keys.
 #[derive(Debug)]
@@ -28,7 +29,7 @@ pub struct KvStoreClient<T, D = Xxh3Digest> {
     pub(super) usual: Usual,
     /// Whether long keys go to the device as they are.
     by_pointer: bool,
-    /// Whether pairs of outcomes are shown.
+    /// Whether pairs of outcomes are shown, and stored.
     shows_outcomes: bool,
 }
 
@@ -52,7 +53,8 @@ impl<T: Driver> KvStoreClient<T> {
 
 impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// Whether lists and scans show the pairs, too, in which the device keeps what became of transactions with an ID: for who copies
-    /// everything that is there. A copy without them would carry out a transaction again that the original has carried out.
+    /// everything that is there. It stores such pairs, too; others are refused. A copy without them would carry out a transaction
+    /// again that the original has carried out.
     pub fn show_outcomes(&mut self, shows: bool) {
         self.shows_outcomes = shows;
     }
@@ -60,6 +62,12 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// Whether a key is not to be shown: it is the device's.
     pub(super) fn hides(&self, key: &[u8]) -> bool {
         !self.shows_outcomes && is_outcome_key(key)
+    }
+
+    /// Refuses a store under a key that is the device's, but to who copies everything.
+    #[inline]
+    pub fn check_storable(&self, key: &[u8]) -> Result<(), HostError> {
+        if may_be_reserved(key) && !self.shows_outcomes { refuse_reserved(key) } else { Ok(()) }
     }
 
     /// Through envelopes in any case, with another digest, for tests: what it writes cannot be read with the usual one.
@@ -106,6 +114,7 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// [`HostError`].
     #[inline]
     pub fn put_if(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), HostError> {
+        self.check_storable(key)?;
         match route(key, &self.digest)? {
             Route::Native(key) => self.client.put_if(&key, value, condition),
             Route::Envelope(_) if self.is_by_pointer(key) => {
@@ -123,6 +132,7 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     /// [`HostError`].
     #[inline]
     pub fn put_queued(&mut self, key: &[u8], value: &[u8]) -> Result<(), HostError> {
+        self.check_storable(key)?;
         match route(key, &self.digest)? {
             Route::Native(key) => self.client.put_queued(&key, value),
             Route::Envelope(_) => self.put(key, value),

@@ -211,9 +211,12 @@ impl<T: Driver, D: KeyDigest> KvStoreClient<T, D> {
     }
 
     fn check_keys(&self, entries: &[ToAsk<'_>]) -> Result<(), HostError> {
-        for (_, key, _) in entries {
+        for (ask, key, _) in entries {
             if key.len() > KEY_BYTES_MAX {
                 return Err(HostError::KeyLength(key.len()));
+            }
+            if *ask == Ask::Op(Op::Store) {
+                self.check_storable(key)?;
             }
             if !matches!(route(key, &self.digest)?, Route::Native(_)) && !self.takes_long(key) {
                 return Err(HostError::NoTransactions(ENVELOPES));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Waiting until what a session writes survives a cut.
 
-use super::{Session, native};
+use super::{Session, native, storable};
 use crate::sessions::wait::{Durable, Synced};
 use saker_host::HostError;
 use saker_host::session::SyncError;
@@ -68,7 +68,7 @@ impl Session {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn put_durable(&mut self, key: &[u8], value: &[u8]) -> Result<(), SyncError> {
-        self.session.put_durable(&native(key)?, value)
+        self.session.put_durable(&storable(key)?, value)
     }
 
     /// The same as a future; the pair is visible at once. The value is copied before this returns.
@@ -94,7 +94,7 @@ impl Session {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn put_durable_async(&mut self, key: &[u8], value: &[u8]) -> Result<Durable, HostError> {
-        let ticket = self.session.begin_durable(&native(key)?, Some(value))?;
+        let ticket = self.session.begin_durable(&storable(key)?, Some(value))?;
         Ok(Durable::new(Arc::clone(&self.inner), ticket))
     }
 
