@@ -123,6 +123,8 @@ saker_engine::for_each_engine!(on_each_engine);
 enum End {
     Closed,
     TimedOut,
+    /// By what is refused: nothing else goes on.
+    Refused,
     /// With the process.
     Reopened,
 }
@@ -142,12 +144,20 @@ fn beside_an_iterator(engine: EngineKind, end: End, seed: u64) {
         (0..pairs).step_by(4).for_each(|n| delete(&mut kv, n, 1));
         gone += pairs / 4;
     }
-    let iterator = kv.open_iterator(&KeyRange::default()).expect("opens").expect("it has iterators");
+    let mut iterator = kv.open_iterator(&KeyRange::default()).expect("opens").expect("it has iterators");
     (1..pairs).step_by(2).for_each(|n| delete(&mut kv, n, 1));
     gone += pairs / 2;
     match end {
         End::Closed => kv.close_iterator(iterator).expect("closes"),
         End::TimedOut => {}
+        End::Refused => {
+            let capacity = kv.capacity_bytes().expect("told");
+            let deletes = pairs / 2 * key(0).len() as u64;
+            let bytes = deletes + until_it_ends(&mut kv, value_bytes);
+            let eighth = capacity / 8;
+            assert!((eighth..eighth / 8 * 9).contains(&bytes), "{engine:?} {seed}: {bytes} of {capacity}");
+            assert!(kv.next_pairs(&mut iterator, 1, false, None).is_err(), "{engine:?} {seed}");
+        }
         End::Reopened => {
             drop(kv);
             kv = Kv::open(&url).expect("opens");
@@ -157,11 +167,37 @@ fn beside_an_iterator(engine: EngineKind, end: End, seed: u64) {
     assert!(again * 100 >= gone * 95, "{engine:?} {end:?} {seed}: {again} fit after {gone} of {pairs} went");
 }
 
+fn snapshots(kv: &mut Kv) -> u64 {
+    let all = kv.counters().expect("told").expect("it has counters");
+    all.iter().find(|counter| counter.name == "num_snapshots").expect("these engines have it").value
+}
+
+/// Stores pairs until nothing is seen of the iterator. Bytes that were stored or refused; the pairs that were stored are deleted.
+fn until_it_ends(kv: &mut Kv, value_bytes: usize) -> u64 {
+    let (value, mut stored, mut bytes, mut refused) = (vec![b'v'; value_bytes], Vec::new(), 0, 0);
+    for n in 0_u64.. {
+        let key = key((1 << 25) + n);
+        bytes += (key.len() + value.len()) as u64;
+        match kv.put(&key, &value) {
+            Ok(()) => stored.push(key),
+            Err(HostError::Kv(KvError::Full)) => refused += 1,
+            Err(error) => panic!("{error}"),
+        }
+        if n % 8 == 0 && snapshots(kv) == 0 {
+            break;
+        }
+        assert!(bytes < 1 << 26, "it never ends");
+    }
+    assert!(refused > stored.len(), "{refused} refused, {} stored", stored.len());
+    stored.iter().for_each(|key| assert!(kv.delete(key).expect("deleted")));
+    bytes
+}
+
 #[test]
 fn what_an_iterator_saw_makes_room_when_it_ends() {
     for seed in saker_testing::seeds(saker_testing::tier(1, 10)) {
         for engine in [EngineKind::LSM, EngineKind::TREE] {
-            for end in [End::Closed, End::TimedOut, End::Reopened] {
+            for end in [End::Closed, End::TimedOut, End::Refused, End::Reopened] {
                 beside_an_iterator(engine, end, seed);
             }
         }

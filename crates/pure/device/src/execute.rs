@@ -131,6 +131,21 @@ impl Request {
         }
     }
 
+    /// Bytes of keys and values that it is to write, as far as it brings them itself.
+    pub fn user_bytes(&self) -> u64 {
+        match self {
+            Self::Kv(KvCommand::Store { key, value_bytes, .. }, _) => {
+                key.len() as u64 + u64::from(*value_bytes)
+            }
+            Self::Kv(KvCommand::Delete { key }, _) => key.len() as u64,
+            Self::Indirect(indirect) if indirect.is_write() => {
+                indirect.key().len() as u64 + u64::from(indirect.bytes_in())
+            }
+            Self::Group(group) if group.is_write() => u64::from(group.bytes_in()),
+            _ => 0,
+        }
+    }
+
     /// Whether it only asks that what was written lasts.
     pub fn is_flush(&self) -> bool {
         matches!(self, Self::Kv(KvCommand::Flush, _) | Self::Block(NvmCommand::Flush, _))

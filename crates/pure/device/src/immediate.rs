@@ -225,7 +225,9 @@ impl Device<Untimed> {
         if reply.status.is(kv_status(no_room)) && request.give_up(no_room) {
             return self.run_once(n, request);
         }
-        Reply { status: self.truthful(reply.status), ..reply }
+        let status = self.truthful(reply.status);
+        self.note_refused(n, request.user_bytes(), status);
+        Reply { status, ..reply }
     }
 
     #[inline(always)]

@@ -84,7 +84,7 @@ struct Open {
     range: Range,
     keys_only: bool,
     place: Position,
-    /// Commands for iterators, and bytes written, when it was used last.
+    /// Commands for iterators, and bytes written or refused, when it was used last.
     used: (u64, u64),
 }
 
@@ -94,6 +94,8 @@ pub struct Iterators {
     open: Vec<Open>,
     last_number: u32,
     commands: u64,
+    /// Bytes of writes that a full device has refused while there were iterators.
+    refused: u64,
     per_queue_max: usize,
     /// What the last payload was in, to be used again.
     memory: Vec<u8>,
@@ -105,6 +107,7 @@ impl Default for Iterators {
             open: Vec::new(),
             last_number: 0,
             commands: 0,
+            refused: 0,
             per_queue_max: PER_QUEUE_MAX,
             memory: Vec::new(),
         }
@@ -139,7 +142,7 @@ impl Iterators {
             }
         };
         self.last_number = self.last_number.wrapping_add(1).max(1);
-        let (number, used, place) = (self.last_number, (self.commands, written(store)), Position::Begin);
+        let (number, used, place) = (self.last_number, (self.commands, self.written(store)), Position::Begin);
         self.open.push(Open { number, queue, snapshot, range, keys_only, place, used });
         Ok(number)
     }
@@ -191,18 +194,28 @@ impl Iterators {
         self.open.clear();
     }
 
+    /// A write of so many bytes was refused because the device is full. It counts as one that was carried out: else an iterator that nobody
+    /// uses would keep what was deleted for as long as the device is full.
+    pub fn refuse<M: SegmentStore>(&mut self, bytes: u64, store: &mut AnyEngine, m: &M) {
+        if !self.is_empty() {
+            self.refused += bytes;
+            self.expire(store, m);
+        }
+    }
+
+    /// Bytes by which idleness is measured.
+    fn written(&self, store: &AnyEngine) -> u64 {
+        store.stats().user_bytes_written + self.refused
+    }
+
     /// Ends those that were not used for long.
     pub fn expire<M: SegmentStore>(&mut self, store: &mut AnyEngine, m: &M) {
-        let (commands, bytes) = (self.commands, written(store));
+        let (commands, bytes) = (self.commands, self.written(store));
         let bytes_max = store.capacity_bytes(m) / IDLE_CAPACITY_PART;
         self.close_where(store, |i| {
             commands - i.used.0 > IDLE_COMMANDS_MAX || bytes.saturating_sub(i.used.1) > bytes_max
         });
     }
-}
-
-fn written(store: &AnyEngine) -> u64 {
-    store.stats().user_bytes_written
 }
 
 #[cfg(test)]

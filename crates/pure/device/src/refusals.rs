@@ -4,8 +4,10 @@
 
 use crate::device::Device;
 use crate::execute::kv_status;
+use crate::namespace::{Namespace, Store};
 use saker_engine::KvError;
 use saker_nvme::Status;
+use saker_sim::Class;
 
 impl<T> Device<T> {
     /// Why what is blocked does not go on.
@@ -17,6 +19,18 @@ impl<T> Device<T> {
     #[inline]
     pub(crate) fn truthful(&self, status: Status) -> Status {
         if status.is(Status::CAPACITY_EXCEEDED) { kv_status(self.no_room()) } else { status }
+    }
+
+    /// A command of namespace `n`, which was to write so many bytes, was refused with that status: one that a full device refuses makes
+    /// iterators time out, as one that is carried out does.
+    #[cold]
+    pub(crate) fn note_refused(&mut self, n: usize, bytes: u64, status: Status) {
+        if status.is(Status::CAPACITY_EXCEEDED) {
+            let view = self.flash.view(self.namespaces[n].owner(), Class::Foreground);
+            if let Namespace { store: Store::Kv(store), iterators, .. } = &mut self.namespaces[n] {
+                iterators.refuse(bytes, store, &view);
+            }
+        }
     }
 
     /// Whether everything that is not on the flash yet is in a page buffer that lasts, and stays there until the host's file

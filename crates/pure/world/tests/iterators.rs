@@ -3,7 +3,7 @@
 
 use saker_assembly::Build;
 use saker_assembly::port;
-use saker_device::{Attachment, EngineKind};
+use saker_device::{Attachment, EngineKind, Stats};
 use saker_host::{
     ClientOptions, ConnectOptions, Connection, DeviceIterator, Driver, HostError, KeyRange, KvClient,
     KvError, KvStoreClient, Patience, ScanOptions, ScanOrder,
@@ -235,6 +235,51 @@ fn sixteen_on(engine: EngineKind) {
         counters.into_iter().find(|(name, _)| *name == "num_snapshots").map(|(_, n)| n)
     };
     assert_eq!(snapshots(&mut client), Some(1));
+}
+
+/// On a full device hardly anything is written: what is refused counts, too.
+fn idle_on_a_full_one<T: Driver>(client: &mut KvClient<T>, what: &str, stats: fn(&mut T) -> Stats) {
+    let (full, value) = (Err(HostError::Kv(KvError::Full)), vec![7; 2000]);
+    let taken = (0..).find(|n| client.put(&named(&key(*n)), &value) == full).expect("it is full some time");
+    let mut iterator = client.open_iterator(&KeyRange::default(), false, None).expect("opens").expect("has");
+    let (mut gone, mut moved, mut stored, mut refused) = (0, 0, 0, 0);
+    for n in (0..taken).step_by(2) {
+        assert_eq!(client.delete(&named(&key(n))), Ok(true), "{what}: a full device deletes");
+        (gone, moved) = (gone + 1, moved + key(n).len() as u64);
+    }
+    let eighth = stats(client.driver_mut()).namespaces[0].capacity_bytes / 8;
+    let new = |n: u64| named(format!("new{n:05}").as_bytes());
+    let holds = |(name, n): &(&str, u64)| *name == "num_snapshots" && *n > 0;
+    while stats(client.driver_mut()).namespaces[0].counters.iter().any(holds) {
+        match client.put(&new(stored), &value) {
+            Ok(()) => stored += 1,
+            outcome => (assert_eq!(outcome, full, "{what}"), refused += 1).1,
+        }
+        moved += 8 + value.len() as u64;
+        assert!(moved < 2 * eighth, "{what}: {stored} stored and {refused} refused, and it is there");
+    }
+    assert!(
+        refused > stored && moved > eighth,
+        "{what}: {stored} stored, {refused} refused, {moved} of {eighth}"
+    );
+    let late = client.next_pairs(&mut iterator, 1, false, None);
+    assert_eq!(late.err(), Some(HostError::Kv(KvError::NotFound)), "{what}");
+    let fits = (stored..).find(|n| client.put(&new(*n), &value) == full).expect("it is full again");
+    assert!(fits * 100 >= gone * 95, "{what}: {fits} fit after {gone} went");
+}
+
+#[test]
+fn refused_stores_make_idle_ones_time_out() {
+    for engine in ORDERED {
+        let build = build("tiny", 16 << 20, engine);
+        let (_connection, mut client) = open_on(&build);
+        idle_on_a_full_one(&mut client, &format!("{engine:?}"), |device| device.0.stats());
+        let host = build.attach(2, 8);
+        let device = Clocked(build.timed(host.clone()));
+        let (_connection, mut client) = connect(&host, device);
+        let what = format!("{engine:?} in virtual time");
+        idle_on_a_full_one(&mut client, &what, |device| device.0.stats());
+    }
 }
 
 #[test]

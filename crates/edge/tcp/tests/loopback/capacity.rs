@@ -41,6 +41,32 @@ fn a_long_value_that_was_deleted_leaves_no_trace() {
     }
 }
 
+/// What is refused makes an iterator time out that another host has left open.
+#[test]
+fn what_an_idle_iterator_saw_makes_room_while_stores_are_refused() {
+    for engine in ["lsm", "tree"] {
+        let server = serve(&format!("mem:?size=16MiB&profile=tiny&engine={engine}"));
+        let (mut kv, mut other) = (open(&server, ""), open(&server, ""));
+        let pairs = fill(&mut kv, 0, 2000);
+        let mut iterator =
+            other.open_iterator(&KeyRange::default()).expect("opens").expect("it has iterators");
+        for n in (0..pairs).step_by(2) {
+            assert!(kv.delete(&key(n)).expect("a full device deletes"));
+        }
+        let capacity = kv.capacity_bytes().expect("told");
+        let (mut again, mut refused) = (0, 0);
+        while again * 100 < pairs / 2 * 95 && refused * 2000 < capacity / 4 {
+            again += fill(&mut kv, (1 << 24) + again, 2000);
+            refused += 1;
+        }
+        assert!(again * 100 >= pairs / 2 * 95, "{engine}: {again} fit after half of {pairs} went");
+        assert!(refused > 1, "{engine}: it was full");
+        assert!(other.next_pairs(&mut iterator, 1, false, None).is_err(), "{engine}: it has timed out");
+        drop(other);
+        server.stop().expect("stopped");
+    }
+}
+
 #[test]
 fn what_an_iterator_saw_makes_room_when_its_connection_is_lost() {
     for engine in ["lsm", "tree"] {

@@ -13,7 +13,7 @@ use crate::methods::{self, Landing, Plain};
 use crate::namespace::{Namespace, Store};
 use crate::stats::HealthCounters;
 use crate::transfer::{OnePiece, Pieces};
-use saker_engine::{Context, Engine, Source};
+use saker_engine::{Context, Engine, KvError, Source};
 use saker_flash::Flash;
 use saker_link::Sqe;
 use saker_nvme::group::VersionedRetrieve;
@@ -167,6 +167,8 @@ fn store<S: Source>(
     let mut view = flash.view(namespace.owner(), Class::Foreground);
     let Store::Kv(store) = &mut namespace.store else { return None };
     match store.store(key.as_bytes(), value, condition(options), &mut Context::new(&mut view, &mut Quick)) {
+        // The long way is told the same, and notes it.
+        Step::Done(Err(KvError::CapacityExceeded)) => None,
         Step::Done(stored) => {
             Some(stored.and_then(|put| put.wait(store)).map_or_else(kv_status, |_| Status::SUCCESS))
         }

@@ -93,11 +93,12 @@ impl IteratorRequest {
         w: &mut W,
     ) -> Outcome {
         let (commands, mut memory) = (iterators.commands, std::mem::take(&mut iterators.memory));
+        let written = iterators.written(store);
         let outcome = match iterators.find(self.queue, iterator) {
             Ok(open) => {
                 let outcome = self.next(open, &mut memory, store, reach, m, w);
                 if let Outcome::Done(_) = outcome {
-                    open.used = (commands, super::written(store));
+                    open.used = (commands, written);
                 }
                 outcome
             }

@@ -331,6 +331,9 @@ impl Device<Timed> {
         if let Some(request) = &token.request {
             request.count_work(&reply, &mut self.stats.work);
         }
+        let has_failed = !reply.status.is_success();
+        let asked = if has_failed { token.request.as_ref().map_or(0, Request::user_bytes) } else { 0 };
+        let n = token.namespace;
         let (sqe, took) = (token.sqe, self.tempo.now.since(token.clock.begun()));
         let found = match &mut token.request {
             Some(Request::Small(_, found)) if reply.status.is_success() => std::mem::take(found),
@@ -343,8 +346,9 @@ impl Device<Timed> {
         self.tempo.free.push(id);
         self.stats.commands += 1;
         self.count_opcode(&sqe, reply.status, Some(took));
-        if !reply.status.is_success() {
+        if has_failed {
             self.note_failure(qid, &sqe, reply.status);
+            self.note_refused(n, asked, reply.status);
         }
         let result = u64::from(reply.dw0) | u64::from(reply.dw1) << 32;
         if found.is_empty() {
