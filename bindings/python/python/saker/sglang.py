@@ -14,6 +14,7 @@ import ctypes
 import hashlib
 import logging
 import os
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -85,7 +86,9 @@ class SakerStorage(HiCacheStorage):  # type: ignore[misc]
             raise ValueError('extra_config needs "url", such as "file:/data/kv-{rank}.img"')
         rank = storage_config.pp_rank * storage_config.tp_size + storage_config.tp_rank
         url = str(config["url"]).replace("{rank}", str(rank))
-        path = url.removeprefix("file:").split("?")[0]
+        # Options begin at the first "?" that is not written twice.
+        place = re.match(r"(?:[^?]|\?\?)*", url.removeprefix("file:"))
+        path = (place.group() if place else "").replace("??", "?")
         if url.startswith("file:") and config.get("size") and not os.path.exists(path):
             saker.create(path, str(config["size"]), profile=str(config.get("profile", "default")))
         return url

@@ -69,6 +69,30 @@ fn image(directory: &Path, profile: &str) -> std::path::PathBuf {
     image
 }
 
+/// A path is a path, whatever is in it: with options of the command line and a scrub, too.
+#[test]
+fn an_image_may_have_any_name() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["a?b.img", "what?readonly", "??", "x#1 & 100%3F=y.img"] {
+        let path = directory.path().join(name);
+        let image = path.display().to_string();
+        run(&["create", &image, "--size", "16MiB", "--profile", "tiny"]);
+        for more in [
+            &[][..],
+            &["--timing", "real"],
+            &["--scrub", "1GiB", "--fault", "seed=7", "--fault", "read=1/1000000"],
+        ] {
+            let served = ["--image", &image, "--listen", "127.0.0.1:0"];
+            let target = Target::start(&[&served, more].concat());
+            run(&["put", "key", "value", "--device", &target.url]);
+            assert_eq!(run(&["get", "key", "--device", &target.url]), "value", "{name}");
+        }
+        run(&["check", &image]);
+    }
+    let entries = std::fs::read_dir(directory.path()).unwrap().count();
+    assert_eq!(entries, 4, "nothing else was made");
+}
+
 /// Every engine over the network. `tests/e2e/conform.rs` has them in memory and in an image.
 #[test]
 fn every_engine_conforms_over_the_network() {

@@ -162,7 +162,7 @@ const KEY_BYTES_MIN: usize = 4;
 
 /// The URL of a device whose values are sent by that method, if one is asked for.
 pub(super) fn with_transfer(url: &str, method: Option<&str>) -> String {
-    let join = if url.contains('?') { '&' } else { '?' };
+    let join = if saker::DeviceUrl::split(url).1.is_some() { '&' } else { '?' };
     method.map_or_else(|| url.to_owned(), |method| format!("{url}{join}transfer={method}"))
 }
 

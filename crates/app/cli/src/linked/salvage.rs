@@ -77,8 +77,9 @@ pub(super) fn add_losses(found: CheckReport) -> CheckReport {
         }
     };
     let image = found.image.display();
+    let url = DeviceUrl::of_image(&found.image).unwrap_or_else(|| format!("file:{image}"));
     let next = vec![
-        format!("saker dump --salvage --device 'file:{image}' saved.jsonl (writes the sound pairs)"),
+        format!("saker dump --salvage --device '{url}' saved.jsonl (writes the sound pairs)"),
         format!("saker repair '{image}' NEW (makes a sound image of what is sound)"),
     ];
     CheckReport { losses: Some(losses), next, ..found }

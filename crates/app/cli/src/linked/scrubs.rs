@@ -48,7 +48,7 @@ impl Drop for Scrubs {
 /// The image of a URL, as one that is only read.
 fn image_of(url: &str) -> Option<String> {
     match DeviceUrl::parse(url).ok()?.place {
-        Backing::File(path) => Some(format!("file:{}", path.display())),
+        Backing::File(path) => DeviceUrl::of_image(&path),
         _ => None,
     }
 }
@@ -124,6 +124,7 @@ mod tests {
     #[test]
     fn only_images_are_read_again() {
         assert_eq!(image_of("file:a/disk.img?depth=8").as_deref(), Some("file:a/disk.img"));
+        assert_eq!(image_of("file:a??b.img?depth=8").as_deref(), Some("file:a??b.img"));
         assert_eq!(image_of("mem:?size=4MiB"), None);
     }
 }

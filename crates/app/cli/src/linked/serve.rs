@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A target as `saker serve` runs it.
 
+use std::path::Path;
+
 use saker_tcp::config::slow_after;
 use saker_tcp::{
     ConfigError, LogFormat, RedisConfig, ServeError, Served, Server, ServerConfig, StopSignal, Word,
@@ -107,9 +109,9 @@ fn configuration(args: &ServeArgs) -> Result<ServerConfig, CliError> {
         }
         None => (ServerConfig::empty(), false),
     };
-    let urls =
-        args.image.iter().map(|image| format!("file:{}", image.display())).chain(args.url.iter().cloned());
-    config.subsystems.extend(urls.map(|url| Served { url, ..Served::default() }));
+    let mut urls = args.image.iter().map(|image| image_url(image)).collect::<Result<Vec<_>, _>>()?;
+    urls.extend(args.url.iter().cloned());
+    config.subsystems.extend(urls.into_iter().map(|url| Served { url, ..Served::default() }));
     if config.subsystems.is_empty() {
         config
             .subsystems
@@ -161,6 +163,14 @@ fn configuration(args: &ServeArgs) -> Result<ServerConfig, CliError> {
         _ => error,
     })?;
     Ok(config)
+}
+
+/// The URL of an image that is named by its path.
+fn image_url(image: &Path) -> Result<String, CliError> {
+    saker::DeviceUrl::of_image(image).ok_or_else(|| {
+        let what = format!("the name of image `{}` is not UTF-8", image.display());
+        CliError::usage(what, "name a link to it")
+    })
 }
 
 /// What the command line says of a PCIe function.
@@ -239,14 +249,14 @@ fn add_options(url: &mut String, args: &ServeArgs) {
     let faults = args.fault.iter().map(|fault| format!("fault.{fault}"));
     for option in timing.chain(faults) {
         leave_out(url, option.split_once('=').map_or(&option, |(name, _)| name));
-        url.push(if url.contains('?') { '&' } else { '?' });
+        url.push(if saker::DeviceUrl::split(url).1.is_some() { '&' } else { '?' });
         url.push_str(&option);
     }
 }
 
 /// What is given on the command line comes on top of a URL of the configuration file.
 fn leave_out(url: &mut String, name: &str) {
-    let Some((head, options)) = url.split_once('?') else { return };
+    let (head, Some(options)) = saker::DeviceUrl::split(url) else { return };
     let others =
         options.split('&').filter(|option| option.split_once('=').map_or(*option, |(n, _)| n) != name);
     let others = others.collect::<Vec<_>>().join("&");
@@ -300,5 +310,6 @@ mod tests {
         assert_eq!(without("mem:?size=1GiB&timing=off&seed=2"), "mem:?size=1GiB&seed=2");
         assert_eq!((without("mem:?timing=off"), without("mem:")), ("mem:".into(), "mem:".into()));
         assert_eq!(without("mem:?timings=1"), "mem:?timings=1");
+        assert_eq!(without("file:a??timing=b?timing=off"), "file:a??timing=b");
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every option of device URLs, each by its effect.
 
-use crate::e2e::support::{Desk, repository};
+use crate::e2e::support::{Desk, ran, repository};
 use saker_host::Method;
 
 /// `saker info --json` of a URL.
@@ -238,4 +238,12 @@ fn every_example_of_the_documentation_is_tried_here() {
         }
     }
     assert!(options >= 10, "the table has the options: {options}");
+}
+
+#[test]
+fn an_image_whose_name_is_not_utf_8_is_refused_by_name() {
+    let desk = Desk::new();
+    let name = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"disk\xFF.img");
+    let message = ran(desk.command(&["serve", "--image"]).arg(name)).refused(2);
+    assert!(message.ends_with("is not UTF-8; name a link to it"), "{message}");
 }

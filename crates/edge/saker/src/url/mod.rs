@@ -59,6 +59,7 @@ use saker_hybrid::Rollback;
 use saker_profile::Profile;
 use saker_sim::Chance;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 const NO_TIMING: &str = "write off or real; virtual time is for `saker compare` and `saker reproduce`";
 
@@ -77,9 +78,10 @@ impl DeviceUrl {
     pub fn parse(url: &str) -> Result<Self, UrlError> {
         let bad =
             |what: String, todo: &str| UrlError { url: shown(url), what: shown(&what), todo: todo.into() };
-        let (head, options) = url.split_once('?').unwrap_or((url, ""));
+        let (head, options) = Self::split(url);
+        let (head, options) = (head.replace("??", "?"), options.unwrap_or_default());
         let place = match head.split_once(':') {
-            _ if head.starts_with("/dev/") => Backing::Linux(LinuxPlace::new(head)),
+            _ if head.starts_with("/dev/") => Backing::Linux(LinuxPlace::new(&head)),
             Some(("mem", "")) => Backing::Memory {
                 bytes: 4 << 30,
                 profile: "default".into(),
@@ -290,6 +292,44 @@ impl DeviceUrl {
 }
 
 impl DeviceUrl {
+    /// A URL's place as it is written, and its options if it has any. They begin at the first `?` that is not written twice: `??` is a `?`
+    /// of the place.
+    ///
+    /// ```
+    /// use saker::DeviceUrl;
+    /// assert_eq!(DeviceUrl::split("file:disk.img?depth=8"), ("file:disk.img", Some("depth=8")));
+    /// assert_eq!(DeviceUrl::split("file:what??.img"), ("file:what??.img", None));
+    /// ```
+    #[must_use]
+    pub fn split(url: &str) -> (&str, Option<&str>) {
+        let mut at = 0;
+        while let Some(found) = url.get(at..).and_then(|rest| rest.find('?')) {
+            let (place, options) = url.split_at(at + found);
+            if !options.starts_with("??") {
+                return (place, options.get(1..));
+            }
+            at += found + 2;
+        }
+        (url, None)
+    }
+
+    /// The URL of an image, whatever characters its path has. `None`: they are not UTF-8.
+    ///
+    /// ```
+    /// use saker::{Backing, DeviceUrl};
+    /// let url = DeviceUrl::of_image("what?.img".as_ref()).unwrap_or_default();
+    /// assert_eq!(url, "file:what??.img");
+    /// assert_eq!(DeviceUrl::parse(&url)?.place, Backing::File("what?.img".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn of_image(path: &Path) -> Option<String> {
+        let path = path.to_str()?;
+        // Two slashes in front may be left out of a URL.
+        let root = if path.starts_with("//") { "//" } else { "" };
+        Some(format!("file:{root}{}", path.replace('?', "??")))
+    }
+
     /// What is asked of namespaces with these engines: of each what it has.
     ///
     /// # Errors

@@ -24,6 +24,33 @@ fn images_that_are_only_read() {
 }
 
 #[test]
+fn any_path_has_a_url() {
+    for path in [
+        "disk.img",
+        "a?b.img",
+        "?",
+        "a?",
+        "??x",
+        "a#b%3F&c=d.img",
+        "/tmp/a b",
+        "//tmp/a",
+        "///a",
+        "a?readonly",
+        "ü",
+    ] {
+        let url = DeviceUrl::of_image(path.as_ref()).expect("it is UTF-8");
+        for options in ["", "?", "?readonly", "?depth=8&readonly"] {
+            let parsed = DeviceUrl::parse(&format!("{url}{options}")).expect("sound");
+            assert_eq!(parsed.place, Backing::File(path.into()), "{url}{options}");
+            assert_eq!(parsed.readonly, options.ends_with("readonly"), "{url}{options}");
+        }
+    }
+    let bytes = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"\xFF");
+    assert_eq!(DeviceUrl::of_image(bytes.as_ref()), None);
+    assert_eq!(DeviceUrl::parse("file:a?b.img").map_err(|error| error.what), Err("option `b.img`".into()));
+}
+
+#[test]
 fn parts() {
     let url =
         DeviceUrl::parse("mem:?size=2GiB&profile=saker-mid&threads=1&fault.program=1/50").expect("sound");
