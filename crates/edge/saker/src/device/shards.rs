@@ -6,8 +6,7 @@ use super::{identity, refuse_workers};
 use crate::error::Error;
 use crate::profiles::profile_named;
 use crate::url::{Backing, DeviceUrl, Timing};
-use saker_assembly::Build;
-use saker_assembly::port;
+use saker_assembly::{Build, BuildError, port, written};
 use saker_device::Attachment;
 use saker_host::Port;
 use saker_link::DmaSpace;
@@ -31,7 +30,8 @@ pub(crate) fn start(url: &DeviceUrl) -> Result<(AnyDriver, Port, String), Error>
     settings.iter().try_for_each(|asked| refuse_idle(*engine, asked, asked))?;
     let shard = |n: u16| {
         let seed = seed.wrapping_add(u64::from(n));
-        let build = Build::kv(&profile, *bytes / u64::from(*shards), seed)?.with_engine(*engine);
+        let built = Build::kv(&profile, *bytes / u64::from(*shards), seed);
+        let build = built.map_err(|error| too_small(error, *bytes, *shards))?.with_engine(*engine);
         let mut build = build.asked(&settings)?;
         refuse_workers(&build.config.namespaces, url)?;
         build.config.identity = identity.wrapping_add(u64::from(n));
@@ -43,6 +43,24 @@ pub(crate) fn start(url: &DeviceUrl) -> Result<(AnyDriver, Port, String), Error>
     let sharded = Sharded::new(all, space);
     let port = sharded.port();
     Ok((AnyDriver::Sharded(Box::new(sharded)), port, profile.name))
+}
+
+/// Each shard has its part of the size: that is what is wrong, and not the size alone.
+fn too_small(error: BuildError, bytes: u64, shards: u16) -> Error {
+    let BuildError::TooSmall { asked, profile, least, .. } = &error else { return error.into() };
+    let what = format!(
+        "option `shards={shards}`: a shard has {} of the {}, and profile {profile} needs at least {}",
+        written(*asked),
+        written(bytes),
+        written(*least)
+    );
+    let enough = format!("size={} or more", written(least.saturating_mul(u64::from(shards))));
+    let todo = match bytes / least {
+        0 => format!("give {enough}"),
+        1 => format!("leave shards out, or give {enough}"),
+        most => format!("give shards={most} or fewer, or {enough}"),
+    };
+    Error::Setting { what, todo }
 }
 
 /// A shard's device, on this thread or its own.
