@@ -58,28 +58,29 @@ impl Supervisor {
     }
 
     /// Says as long as all threads of a server go on that they do. If one does not, the manager hears nothing and acts. `None`: it
-    /// does not ask.
+    /// does not ask. The first word is out when the call returns: what a manager hears has the order of the calls here, however busy the
+    /// machine is.
     ///
     /// # Errors
     /// When the system refuses a thread.
     pub fn watch(&self, pulse: Pulse) -> io::Result<Option<Watch>> {
         let Some(period) = self.watchdog else { return Ok(None) };
+        let turn = period / 3;
+        if pulse.beats(turn) {
+            self.tell("WATCHDOG=1");
+        }
         let (stop, stopped) = channel();
         let supervisor = self.clone();
         let thread = std::thread::Builder::new().name("saker-watchdog".into());
-        let thread = thread.spawn(move || supervisor.watch_until(&stopped, &pulse, period / 3))?;
+        let thread = thread.spawn(move || supervisor.watch_until(&stopped, &pulse, turn))?;
         Ok(Some(Watch { stop: Some(stop), thread: Some(thread) }))
     }
 
     /// Three times in a period: one word may be late.
     fn watch_until(&self, stopped: &Receiver<()>, pulse: &Pulse, turn: Duration) {
-        loop {
+        while stopped.recv_timeout(turn) == Err(RecvTimeoutError::Timeout) {
             if pulse.beats(turn) {
                 self.tell("WATCHDOG=1");
-            }
-            match stopped.recv_timeout(turn) {
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
             }
         }
     }

@@ -160,7 +160,7 @@ impl Engine {
     }
 
     /// One turn of device and socket. True if there was anything to do.
-    fn turn(&mut self, number: u32) -> bool {
+    pub fn turn(&mut self, number: u32) -> bool {
         let mut any = self.advance();
         if !self.is_polling() || number.is_multiple_of(LOOK_EVERY) {
             any |= self.look_at_socket();

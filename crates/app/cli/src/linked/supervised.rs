@@ -22,7 +22,7 @@ impl Supervised {
             return Ok(Self { supervisor: None, watch: None });
         };
         let (names, addresses) = (serving.subsystems.join(" "), serving.addresses.join(" "));
-        // First: the watchdog's thread would speak before it on a busy machine.
+        // First: the watchdog has spoken when it has begun.
         supervisor.ready(&format!("serving {names} at {addresses}"));
         let watch = supervisor.watch(server.pulse()).map_err(failed)?;
         Ok(Self { supervisor: Some(supervisor), watch })

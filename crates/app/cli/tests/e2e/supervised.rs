@@ -2,7 +2,7 @@
 //! `saker serve` under a service manager: it hears when hosts can connect, and as long as all threads go on.
 
 use std::os::unix::net::UnixDatagram;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::e2e::support::Desk;
@@ -11,6 +11,17 @@ fn next(socket: &UnixDatagram) -> String {
     let mut buffer = [0; 1000];
     let bytes = socket.recv(&mut buffer).expect("something is told in time");
     String::from_utf8_lossy(&buffer[..bytes]).into_owned()
+}
+
+/// A process that ends with its test, however that ends.
+struct Served(Child);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 #[test]
@@ -22,13 +33,13 @@ fn a_manager_hears_of_the_start_the_watchdog_and_the_end() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_saker"));
     command.args(["serve", "--url", "mem:?size=8MiB&profile=tiny", "--listen", "127.0.0.1:0"]);
     command.env("NOTIFY_SOCKET", &path).env("WATCHDOG_USEC", "300000").env_remove("WATCHDOG_PID");
-    let mut child = command.stdout(Stdio::null()).spawn().expect("starts");
+    let mut child = Served(command.stdout(Stdio::null()).spawn().expect("starts"));
     let ready = next(&manager);
     assert!(ready.starts_with("READY=1\nSTATUS=serving nqn.") && ready.contains("127.0.0.1:"), "{ready}");
     assert_eq!((next(&manager), next(&manager)), ("WATCHDOG=1".into(), "WATCHDOG=1".into()));
     // Stopped, it says nothing, and goes on to do so when it goes on itself.
     let signal = |name: &str| {
-        let status = Command::new("sh").args(["-c", &format!("kill {name} {}", child.id())]).status();
+        let status = Command::new("sh").args(["-c", &format!("kill {name} {}", child.0.id())]).status();
         assert!(status.is_ok_and(|status| status.success()));
     };
     signal("-STOP");
@@ -41,7 +52,7 @@ fn a_manager_hears_of_the_start_the_watchdog_and_the_end() {
     assert_eq!(next(&manager), "WATCHDOG=1");
     signal("-TERM");
     while next(&manager) == "WATCHDOG=1" {}
-    assert!(child.wait().expect("ends").success());
+    assert!(child.0.wait().expect("ends").success());
 }
 
 #[test]
