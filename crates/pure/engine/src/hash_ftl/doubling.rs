@@ -164,8 +164,7 @@ impl HashFtl {
         }
         w.work(Unit::Move, entries.len() as u64);
         for (half, child) in children.into_iter().enumerate() {
-            let place = self.table.places[child as usize];
-            if place.is_absent() {
+            if self.table.places[child as usize].is_absent() {
                 self.cache_section(child, part(half));
             }
             self.write_half(child, m, w);

@@ -2,11 +2,10 @@
 //! What an optimistic transaction has read, requires and writes.
 
 use saker_long_keys::MARK;
-use saker_nvme::Key;
-use saker_nvme::Status;
 use saker_nvme::group::{
     Ask, COUNT_BYTES, CountedRange, GroupMode, OUTCOME_MARK, Op, PairVersion, ToAsk, result_bytes,
 };
+use saker_nvme::{Key, Status};
 use std::collections::BTreeMap;
 
 use crate::client::{KeyRange, TransactionAnswer, TransactionRefused, refusal};
@@ -117,11 +116,10 @@ impl TransactionSet {
         for (low, high) in pieces {
             let low = from.max(low);
             let high = [to, high].into_iter().filter(|to| !to.is_empty()).min().unwrap_or_default();
-            if high.is_empty() || low < high {
+            let is_before_high = |key: &[u8]| high.is_empty() || key < high;
+            if is_before_high(low) {
                 let is_inside = |key: &&Vec<u8>| {
-                    key.len() <= Key::MAX_LEN
-                        && key.as_slice() >= low
-                        && (high.is_empty() || key.as_slice() < high)
+                    key.len() <= Key::MAX_LEN && key.as_slice() >= low && is_before_high(key)
                 };
                 let count = keys.iter().filter(is_inside).count() as u32;
                 self.ranges.push((low.to_vec(), CountedRange { count, to: high }.encode()));
