@@ -51,22 +51,22 @@ fn shards_too_many_for_the_size_are_named() {
     for (options, said) in [
         (
             "shards=64&threads=1",
-            "option `shards=64`: a shard has 64MiB of the 4GiB, and profile default needs at least 288MiB; \
+            "option `shards=64`: a shard has 64MiB of the 4GiB, too few for profile default: it needs at least 288MiB; \
              give shards=14 or fewer, or size=18GiB or more",
         ),
         (
             "profile=tiny&size=4MiB&shards=4",
-            "option `shards=4`: a shard has 1MiB of the 4MiB, and profile tiny needs at least 1536KiB; \
+            "option `shards=4`: a shard has 1MiB of the 4MiB, too few for profile tiny: it needs at least 1536KiB; \
              give shards=2 or fewer, or size=6MiB or more",
         ),
         (
             "profile=tiny&size=2MiB&shards=2",
-            "option `shards=2`: a shard has 1MiB of the 2MiB, and profile tiny needs at least 1536KiB; \
+            "option `shards=2`: a shard has 1MiB of the 2MiB, too few for profile tiny: it needs at least 1536KiB; \
              leave shards out, or give size=3MiB or more",
         ),
         (
             "profile=tiny&size=1MiB&shards=2",
-            "option `shards=2`: a shard has 512KiB of the 1MiB, and profile tiny needs at least 1536KiB; \
+            "option `shards=2`: a shard has 512KiB of the 1MiB, too few for profile tiny: it needs at least 1536KiB; \
              give size=3MiB or more",
         ),
     ] {

@@ -49,7 +49,7 @@ pub(crate) fn start(url: &DeviceUrl) -> Result<(AnyDriver, Port, String), Error>
 fn too_small(error: BuildError, bytes: u64, shards: u16) -> Error {
     let BuildError::TooSmall { asked, profile, least, .. } = &error else { return error.into() };
     let what = format!(
-        "option `shards={shards}`: a shard has {} of the {}, and profile {profile} needs at least {}",
+        "option `shards={shards}`: a shard has {} of the {}, too few for profile {profile}: it needs at least {}",
         written(*asked),
         written(bytes),
         written(*least)
