@@ -220,6 +220,15 @@ impl Queues {
         s.fetch(into).unwrap_or(false)
     }
 
+    /// Commands of a queue that may be on their way: as many as it or its completion queue has entries, without completions that its host leaves
+    /// no room for. No host has more under way that has room for their completions; one that writes any doorbells could make the device fetch
+    /// for ever.
+    pub fn fetched_max(&self, qid: u16) -> u32 {
+        let Some(Some(s)) = self.sqs.get(usize::from(qid)) else { return u32::MAX };
+        let Some(Some(c)) = self.cqs.get(usize::from(s.cqid)) else { return u32::MAX };
+        s.sq.entries().max(c.ring.entries()).saturating_sub(c.waiting.len() as u32)
+    }
+
     /// Whether a queue has entries that are known without a look at its doorbell.
     #[inline(always)]
     pub fn has_more(&self, qid: u16) -> bool {

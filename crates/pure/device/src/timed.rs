@@ -338,7 +338,8 @@ impl Device<Timed> {
         self.wake_drains();
         let mut sqe = Sqe::new(0, 0);
         for qid in 1..self.queues.sq_count() {
-            while self.queues.fetch(qid, &mut sqe) {
+            let most = self.queues.fetched_max(qid);
+            while self.flights.admits(qid, most) && self.queues.fetch(qid, &mut sqe) {
                 self.begin(qid, sqe);
             }
         }

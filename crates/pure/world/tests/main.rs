@@ -10,6 +10,7 @@ mod cores_cut;
 mod counters;
 mod dispatch;
 mod fallback;
+mod flood;
 mod gather;
 mod groups;
 mod host_cores;

@@ -13,6 +13,8 @@ pub(crate) struct Flights {
     by_queue: Vec<u32>,
     total: u32,
     is_disabling: bool,
+    /// A queue has as many on their way as it may: its next ones are fetched when one has ended.
+    is_full: bool,
     /// Queues that were deleted, with the commands that did so.
     deleting: Vec<(u16, u16)>,
 }
@@ -32,6 +34,18 @@ impl Flights {
         let of_queue = &mut self.by_queue[usize::from(qid)];
         *of_queue = of_queue.checked_sub(1).expect("a command that ends has begun");
         self.total -= 1;
+    }
+
+    /// Whether one more of a queue may be fetched that may have so many on their way.
+    pub fn admits(&mut self, qid: u16, most: u32) -> bool {
+        let admits = self.by_queue.get(usize::from(qid)).is_none_or(|n| *n < most);
+        self.is_full |= !admits;
+        admits
+    }
+
+    /// Whether one has not been admitted since this was asked last.
+    pub fn take_full(&mut self) -> bool {
+        std::mem::take(&mut self.is_full)
     }
 
     /// Whether commands of a queue are on their way.

@@ -357,7 +357,7 @@ impl Device<Timed> {
             self.queues.complete_with(qid, cid, reply.status, result, found);
         }
         self.end_flight(qid);
-        if self.queues.release(qid, held) {
+        if self.queues.release(qid, held) | self.flights.take_full() {
             let at = self.tempo.now;
             self.tempo.events.push(at, Event::Look);
         }
