@@ -69,6 +69,8 @@ pub struct Queues {
     open_values: u32,
     /// The only completion queue that can have entries which the host cannot see yet.
     unpublished: u16,
+    /// Completions wait for room in some queue.
+    has_waiting: bool,
 }
 
 impl Queues {
@@ -212,21 +214,22 @@ impl Queues {
     }
 
     /// The next command of a queue. A queue whose doorbell has a value that cannot be is not
-    /// served as long as it has it. Whoever gets an inline store
+    /// served as long as it has it, nor is one whose completions wait for room: a host that takes none would fill memory. Whoever gets an inline store
     /// [takes](Self::take_inline) its value before the next fetch, or [passes](Self::pass_value_behind) it.
     #[inline(always)]
     pub fn fetch(&mut self, qid: u16, into: &mut Sqe) -> bool {
         let Some(Some(s)) = self.sqs.get_mut(usize::from(qid)) else { return false };
+        if self.has_waiting && is_stuck(&self.cqs, s.cqid) {
+            return false;
+        }
         s.fetch(into).unwrap_or(false)
     }
 
-    /// Commands of a queue that may be on their way: as many as it or its completion queue has entries, without completions that its host leaves
-    /// no room for. No host has more under way that has room for their completions; one that writes any doorbells could make the device fetch
-    /// for ever.
+    /// Commands of a queue that may be on their way: as many as it or its completion queue has entries. No host has more under way that
+    /// has room for their completions; one that writes any doorbells could make the device fetch for ever.
     pub fn fetched_max(&self, qid: u16) -> u32 {
-        let Some(Some(s)) = self.sqs.get(usize::from(qid)) else { return u32::MAX };
-        let Some(Some(c)) = self.cqs.get(usize::from(s.cqid)) else { return u32::MAX };
-        s.sq.entries().max(c.ring.entries()).saturating_sub(c.waiting.len() as u32)
+        let submission = self.sqs.get(usize::from(qid)).and_then(Option::as_ref);
+        submission.map_or(u32::MAX, |s| s.sq.entries().max(self.cq_entries(qid)))
     }
 
     /// Whether a queue has entries that are known without a look at its doorbell.
@@ -269,7 +272,10 @@ impl Queues {
         let posted = if is_last { c.ring.post(&answer()) } else { c.ring.post_later(&answer()) };
         match posted {
             Ok(()) => {}
-            Err(PostError::Full) => c.wait(answer()),
+            Err(PostError::Full) => {
+                c.wait(answer());
+                self.has_waiting = true;
+            }
             // Nobody reads a queue whose doorbell cannot be: its host finds out by a time-out.
             Err(PostError::Doorbell(_)) => {}
         }
@@ -292,6 +298,7 @@ impl Queues {
         // Posting with payload publishes what was posted before.
         c.waiting.push_back((cqe, payload));
         c.drain();
+        self.has_waiting |= !c.waiting.is_empty();
     }
 
     /// Entries of the completion queue of a submission queue.
@@ -304,12 +311,19 @@ impl Queues {
     /// Posts what waited for room.
     pub fn drain_waiting(&mut self) {
         self.cqs.iter_mut().flatten().for_each(Completion::drain);
+        self.has_waiting = self.cqs.iter().flatten().any(|c| !c.waiting.is_empty());
     }
 
     /// Completions that wait for room in any queue.
     pub fn has_waiting(&self) -> bool {
-        self.cqs.iter().flatten().any(|c| !c.waiting.is_empty())
+        self.has_waiting
     }
+}
+
+/// Whether completions wait for room in a queue.
+#[cold]
+fn is_stuck(cqs: &[Option<Completion>], cqid: u16) -> bool {
+    matches!(cqs.get(usize::from(cqid)), Some(Some(c)) if !c.waiting.is_empty())
 }
 
 fn set<T>(slots: &mut Vec<Option<T>>, qid: u16, value: T) {

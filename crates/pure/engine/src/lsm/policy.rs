@@ -138,7 +138,7 @@ fn pick_beside(
     turned.filter_map(|t| pick_table(levels, level, t, limits)).find(apart)
 }
 
-/// The next step towards one level only, so that every entry meets what it replaces.
+/// The next step towards one level only, so that every entry meets what it replaces; `pages`: their bytes, and those of the longest record.
 pub fn pick_all(config: &LsmConfig, levels: &Levels, cursors: &Cursors, pages: (u64, u32)) -> Option<Pick> {
     let level = levels.above_deepest()?;
     pick_level(levels, cursors, level, Limits::of(config, pages))

@@ -33,14 +33,15 @@ impl TreeStore {
     /// Whether there is room for the whole tree, and for so many segments besides, when what is being erased is free.
     pub(super) fn has_room_for_all<M: SegmentStore>(&self, besides: u32, m: &M) -> bool {
         let (all, left) = (self.segments_of_all(), FOR_NODES.segments + self.manifest_left());
-        self.free_soon(m) > all + left + besides
+        let (free, needed) = (m.free_segments(), all + left + besides);
+        // All segments are looked at only where the free ones do not suffice.
+        free > needed || free + self.erased() > needed
     }
 
-    /// Free segments, with those that are being erased.
-    fn free_soon<M: SegmentStore>(&self, m: &M) -> u32 {
+    /// Segments that are being erased.
+    fn erased(&self) -> u32 {
         let segments = (0..self.log.geometry().segments).map(|n| self.log.segment(SegmentId(n)));
-        let erased = segments.filter(|s| s.state == SegmentState::Releasing).count();
-        m.free_segments() + erased as u32
+        segments.filter(|s| s.state == SegmentState::Releasing).count() as u32
     }
 
     /// Nothing else goes on: whether a store that was opened has room for the whole tree. One that an earlier version filled, or that has lost
