@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 use super::super::builder::Builder;
 use super::*;
+use saker_segment_store::PageAddr;
 
 /// Tables of so many blocks, side by side.
 fn tables(blocks: &[usize]) -> Vec<Arc<Table>> {
@@ -45,4 +46,18 @@ fn tables_that_make_less_than_half_as_many_are_small() {
     let are_small = |blocks: &[usize]| are_small(&tables(blocks), 8);
     assert!(are_small(&[1, 1, 1]) && are_small(&[1, 8, 1, 1, 1]));
     assert!(!are_small(&[1]) && !are_small(&[1, 1]) && !are_small(&[8, 1, 8, 1]));
+}
+
+#[test]
+fn a_table_longer_than_a_compaction_goes_down_alone_once_level_1_is_empty() {
+    let mut long = Table::clone(&tables(&[1])[0]);
+    long.pages = (0..9).map(PageAddr).collect();
+    let (limits, cursors) = (Limits { full: 8, merged: 4 }, [None; LEVELS]);
+    let mut levels = Levels::default();
+    levels.add(0, Arc::new(long));
+    let alone = pick_level(&levels, &cursors, 0, limits).expect("nothing would ever be merged");
+    assert_eq!((alone.level, alone.upper.len(), alone.lower.len()), (0, 1, 0));
+    levels.add(1, tables(&[1])[0].clone());
+    let first = pick_level(&levels, &cursors, 0, limits).expect("level 1 has something");
+    assert_eq!((first.level, first.upper.len()), (1, 1));
 }
