@@ -185,6 +185,11 @@ impl Builder {
         self.table.is_full = true;
     }
 
+    /// Bytes of its blocks, without the open one.
+    pub fn bytes(&self) -> usize {
+        self.position()
+    }
+
     /// Whether an entry would begin a page of blocks behind so many.
     pub fn is_full(&self, e: &Entry, pages: u32) -> bool {
         let closed = self.table.pages.len() + self.out.len();

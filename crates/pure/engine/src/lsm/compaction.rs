@@ -4,6 +4,7 @@
 //! A round is a piece of each. It costs the processor what the longest of them does: the threads have cores of their own. Pages
 //! are brought for all of them together, and before any goes on, so that a call that says `Need` has changed nothing.
 
+use super::grandparents::Grandparents;
 use super::job::Job;
 use super::policy::{self, Pick};
 use super::{Lsm, LsmConfig, LsmStore};
@@ -161,7 +162,9 @@ impl LsmStore {
             if self.move_down(&pick) {
                 return true;
             }
-            self.own.begin(Job::compaction(&pick));
+            let below = Grandparents::new(&policy::grandparents(&self.own.levels, &pick), pages.0);
+            self.own.stats.picks.expanded += u64::from(pick.level > 0 && pick.upper.len() > 1);
+            self.own.begin(Job::compaction(&pick).above(below));
         }
         false
     }

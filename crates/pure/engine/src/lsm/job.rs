@@ -4,11 +4,13 @@
 use super::LsmStore;
 use super::builder::Builder;
 use super::data_block::DataBlock;
+use super::grandparents::Grandparents;
 use super::input::Input;
 use super::lookup::Seen;
 use super::marked::Reason;
 use super::policy::{self, Pick};
 use super::reserve::{FOR_FLUSHES, FOR_MERGES};
+use super::settings::PAGES_MIN;
 use super::table::Table;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
@@ -46,6 +48,8 @@ pub struct Job {
     number: u32,
     /// Keys before which a table ends, the next one last.
     cuts: Vec<Key>,
+    /// What its tables will be merged with.
+    below: Grandparents,
 }
 
 impl Job {
@@ -94,7 +98,13 @@ impl Job {
             duty: Duty::new("a merge is installed, or goes on later"),
             number: 0,
             cuts: Vec::new(),
+            below: Grandparents::default(),
         }
+    }
+
+    /// The same merge above those tables.
+    pub fn above(self, below: Grandparents) -> Self {
+        Self { below, ..self }
     }
 
     /// Its store has it where it finds it again, and may go with it.
@@ -309,8 +319,8 @@ impl LsmStore {
         }
     }
 
-    fn seal_if_full(&self, job: &mut Job, next: &Entry) -> bool {
-        let is_cut = job.cuts.pop_if(|cut| *cut <= next.key).is_some();
+    fn seal_if_full(&mut self, job: &mut Job, next: &Entry) -> bool {
+        let is_cut = job.cuts.pop_if(|cut| *cut <= next.key).is_some() || self.meets_too_much(job, next);
         let Some(builder) = &mut job.builder else { return false };
         let is_full = builder.is_full(next, self.config.target_file_pages);
         if is_full && !is_cut {
@@ -320,6 +330,18 @@ impl LsmStore {
             builder.seal();
         }
         is_full || is_cut
+    }
+
+    /// Whether the open table would be merged with more than a compaction should have, if it had the next entry. A table of few pages goes on:
+    /// its description would be a large part of it.
+    fn meets_too_much(&mut self, job: &mut Job, next: &Entry) -> bool {
+        let (met, page_bytes) = (job.below.come_to(&next.key), self.page_bytes());
+        let Some((met, builder)) = met.zip(job.builder.as_ref()) else { return false };
+        let has = builder.bytes() as u64;
+        let is_too_much = met + has > self.config.compaction_bytes_max(page_bytes);
+        let ends = is_too_much && has >= u64::from(PAGES_MIN) * page_bytes;
+        self.own.stats.picks.ended_early += u64::from(ends);
+        ends
     }
 
     /// Takes an entry along if it is wanted. A tombstone that hides nothing outside of the job waits for what it hides
@@ -341,8 +363,9 @@ impl LsmStore {
 
     /// Adds an entry to the open table, with the value that is beside the head of that input.
     fn push(&mut self, job: &mut Job, e: Entry, input: Option<usize>, reason: Reason) {
-        let Job { builder, inputs, .. } = job;
+        let Job { builder, inputs, below, .. } = job;
         let builder = builder.get_or_insert_with(|| {
+            below.begin();
             let (page_bytes, bits) = (self.log.geometry().page_bytes, self.config.bloom_bits_per_key);
             self.own.next_table += 1;
             let layout = self.config.layout(page_bytes);
@@ -426,9 +449,11 @@ impl LsmStore {
             || !pick.lower.is_empty()
             || !pick.upper.iter().all(apart)
             || policy::are_small(&pick.upper, full)
+            || self.would_meet_too_much(pick)
         {
             return false;
         }
+        self.own.stats.picks.moved_along += pick.upper.len() as u64 - 1;
         for table in &pick.upper {
             let table = self.own.levels.remove(table.id).expect("picked from the levels");
             self.own.stats.traffic.levels[pick.level + 1].moved += table.pages_total() * self.page_bytes();
@@ -436,5 +461,16 @@ impl LsmStore {
         }
         self.measure_for_writes();
         true
+    }
+
+    /// Whether tables that go down would be merged with too much there. What is merged towards one level is merged with all.
+    fn would_meet_too_much(&mut self, pick: &Pick) -> bool {
+        let (page_bytes, levels) = (self.page_bytes(), &self.own.levels);
+        let asked = self.config.compaction_bytes_max(page_bytes);
+        let too_much =
+            |t: &Arc<Table>| policy::would_meet_too_much(levels, (pick.level, t), page_bytes, asked);
+        let is_too_much = !self.reveal.merges() && pick.upper.iter().any(too_much);
+        self.own.stats.picks.not_moved += u64::from(is_too_much);
+        is_too_much
     }
 }

@@ -14,6 +14,7 @@ mod counters;
 mod data_block;
 mod factory;
 mod find_all;
+mod grandparents;
 mod input;
 mod inside;
 mod job;
@@ -71,12 +72,27 @@ pub struct LsmStats {
     pub compactions: u64,
     /// Pages of tables written by flushes and compactions.
     pub table_pages_written: u64,
+    /// What limits of compactions did.
+    pub picks: Picks,
     /// Bytes of tables by level.
     pub traffic: Traffic,
     /// Pages of tables that were moved.
     pub table_pages_moved: u64,
     /// Segments of tables given back.
     pub table_segments_released: u64,
+}
+
+/// What `max_compaction_bytes` allowed and did not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Picks {
+    /// Compactions that took more tables of a level behind level 0 along than the one that was picked.
+    pub expanded: u64,
+    /// Tables that were moved along with another one.
+    pub moved_along: u64,
+    /// Moves that were merges instead, since the table would have met too much.
+    pub not_moved: u64,
+    /// Tables that ended before they were full, since they would have met too much.
+    pub ended_early: u64,
 }
 
 /// Sorted tables in levels, memtables on their way there, and merges.

@@ -7,6 +7,9 @@ use crate::ordered::{Settings, block};
 use saker_segment_store::Geometry;
 use saker_value_log::packing::{PRICED_BYTES, Packing};
 
+/// Full tables that a compaction should have at most unless told otherwise.
+const COMPACTED_TABLES: u64 = 25;
+
 /// Settings of an LSM store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LsmConfig {
@@ -48,6 +51,8 @@ pub struct LsmConfig {
     pub block_size: Option<u32>,
     /// Pages of a table.
     pub target_file_pages: u32,
+    /// Bytes that a compaction should have at most; 0: 25 tables.
+    pub max_compaction_bytes: u64,
     /// Bytes of level 1.
     pub max_bytes_for_level_base: u64,
     /// How many times larger each further level is.
@@ -91,6 +96,14 @@ impl LsmConfig {
         self.compaction_threads.min(self.limits.compaction_threads).max(1) as usize
     }
 
+    /// Bytes that a compaction should have at most (facebook/rocksdb v11.8.1, `db/column_family.cc` lines 405 to 411).
+    pub fn compaction_bytes_max(&self, page_bytes: u64) -> u64 {
+        match self.max_compaction_bytes {
+            0 => COMPACTED_TABLES * u64::from(self.target_file_pages) * page_bytes,
+            asked => asked,
+        }
+    }
+
     /// Bytes of level 1 now.
     pub fn level_base_bytes(&self) -> u64 {
         self.max_bytes_for_level_base.min(self.limits.level_base)
@@ -125,6 +138,7 @@ impl LsmConfig {
             main_min_blob_size: 0,
             block_size: None,
             target_file_pages: table_pages(geometry, table_bytes),
+            max_compaction_bytes: 0,
             max_bytes_for_level_base: 2 * write_buffer_size,
             max_bytes_for_level_multiplier: 10,
             bloom_bits_per_key: 10,

@@ -2,6 +2,10 @@
 //! Leveled compaction (O'Neil et al., Acta Informatica 1996; scores and triggers as RocksDB's leveled style has them):
 //! what to merge next. How it is merged is [`super::job`]'s business.
 
+mod extend;
+
+pub use extend::{grandparents, would_meet_too_much};
+
 use super::job::Job;
 use super::levels::{LEVELS, Levels};
 use super::options::LsmConfig;
@@ -9,6 +13,7 @@ use super::table::{Layout, Table};
 use super::write_controller::needed_bytes;
 use crate::ordered::block::blocks_per_page;
 use crate::ordered::key::Key;
+use extend::extended;
 use saker_engine_api::kv::KEY_BYTES_MAX;
 use saker_value_log::record::record_bytes;
 use std::ops::Range;
@@ -94,15 +99,23 @@ pub fn merged_bytes_max(config: &LsmConfig, (page_bytes, longest): (u64, u32)) -
 struct Limits {
     /// Blocks of a table that is full.
     full: usize,
-    /// Pages that are merged at once.
+    /// Pages for which room is kept.
     merged: u64,
+    /// Bytes that a compaction should have at most.
+    asked: u64,
+    page_bytes: u64,
 }
 
 impl Limits {
     fn of(config: &LsmConfig, (page_bytes, longest): (u64, u32)) -> Self {
         let merged =
             merged_bytes_max(config, (page_bytes, longest)).map_or(u64::MAX, |bytes| bytes / page_bytes);
-        Self { full: blocks_of_full(config, page_bytes), merged }
+        let (full, asked) = (blocks_of_full(config, page_bytes), config.compaction_bytes_max(page_bytes));
+        Self { full, merged, asked, page_bytes }
+    }
+
+    fn bytes(&self, pages: u64) -> u64 {
+        pages.saturating_mul(self.page_bytes)
     }
 }
 
@@ -118,7 +131,8 @@ pub fn pick(
     let mut due: Vec<_> = scores.filter(|(score, _)| *score >= 100).collect();
     due.sort_by_key(|(score, level)| (u64::MAX - score, *level));
     let limits = Limits::of(config, (page_bytes, longest));
-    due.iter().find_map(|(_, level)| pick_beside(levels, cursors, (*level, limits), jobs))
+    let pick = due.iter().find_map(|(_, level)| pick_beside(levels, cursors, (*level, limits), jobs))?;
+    Some(extended(levels, pick, limits, jobs))
 }
 
 /// The next compaction of a level that can go on beside the jobs.

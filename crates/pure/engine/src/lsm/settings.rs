@@ -13,7 +13,7 @@ const U32: u64 = u32::MAX as u64;
 pub(super) const BYTES: u64 = 1 << 48;
 
 /// Fewer pages of a table, and its description, which takes whole pages too, would be a large part of it.
-const PAGES_MIN: u32 = 4;
+pub(super) const PAGES_MIN: u32 = 4;
 
 /// What a profile says unless a user does: bytes that a core copies while
 /// [`PRICED_BYTES`](saker_value_log::packing::PRICED_BYTES) are programmed.
@@ -88,7 +88,7 @@ const fn live(name: &'static str, range: (u64, u64), default: &'static str, help
 }
 
 /// All of them.
-pub static SETTINGS: [Setting; 24] = [
+pub static SETTINGS: [Setting; 25] = [
     number("write_buffer_size", (1 << 10, 1 << 32), "S/64, 16KiB to 64MiB", "bytes that fill a memtable"),
     number("max_write_buffer_number", (2, 64), "2", "memtables, with the one that is written"),
     number("compaction_threads", (1, 64), "1", "compactions at once"),
@@ -121,6 +121,12 @@ pub static SETTINGS: [Setting; 24] = [
         (1 << 10, BYTES),
         "half a memtable",
         "bytes of a table, at most half a superblock",
+    ),
+    live(
+        "max_compaction_bytes",
+        (0, BYTES),
+        "0",
+        "bytes that a compaction should have at most; 0: 25 times target_file_size_base",
     ),
     number("max_bytes_for_level_base", (1 << 10, BYTES), "two memtables", "bytes of level 1"),
     Setting {
@@ -218,6 +224,7 @@ pub fn told(c: &LsmConfig, page_bytes: u32) -> Settings {
         ("delayed_write_rate", c.delayed_write_rate),
         ("slowdown", c.slowdown.into()),
         ("target_file_size_base", u64::from(c.target_file_pages) * u64::from(page_bytes)),
+        ("max_compaction_bytes", c.max_compaction_bytes),
         ("max_bytes_for_level_base", c.max_bytes_for_level_base),
         ("max_bytes_for_level_multiplier", c.max_bytes_for_level_multiplier),
         (MIN_BLOB_SIZE, place(blob)),
@@ -243,6 +250,7 @@ pub fn retuned(config: LsmConfig, now: &LsmConfig) -> LsmConfig {
         hard_pending_compaction_bytes_limit: now.hard_pending_compaction_bytes_limit,
         delayed_write_rate: now.delayed_write_rate,
         slowdown: now.slowdown,
+        max_compaction_bytes: now.max_compaction_bytes,
         max_bytes_for_level_multiplier: now.max_bytes_for_level_multiplier,
         bloom_bits_per_key: now.bloom_bits_per_key,
         program_price: now.program_price,
@@ -297,6 +305,7 @@ pub fn apply(settings: &Settings, mut config: LsmConfig, geometry: &Geometry) ->
             "delayed_write_rate" => c.delayed_write_rate = n,
             "slowdown" => c.slowdown = n == 1,
             "target_file_size_base" => c.target_file_pages = table_pages(geometry, n).max(PAGES_MIN),
+            "max_compaction_bytes" => c.max_compaction_bytes = n,
             "max_bytes_for_level_base" => c.max_bytes_for_level_base = n,
             "max_bytes_for_level_multiplier" => c.max_bytes_for_level_multiplier = n,
             MIN_BLOB_SIZE => c.min_blob_size = min_blob_size(n),

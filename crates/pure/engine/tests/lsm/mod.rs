@@ -5,6 +5,7 @@ mod brink;
 mod crowded;
 mod full_segments;
 mod inside;
+mod limits;
 mod memory;
 use crate::ordered;
 mod packing;
