@@ -58,6 +58,7 @@ impl Builder {
             kept: Kept::default(),
             pinned: Vec::new(),
             is_full: false,
+            joins: false,
         };
         let open = match layout {
             Layout::Slots => Open::Slots { entries: Vec::new(), width: 0 },

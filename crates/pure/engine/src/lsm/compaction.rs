@@ -12,7 +12,11 @@ use crate::ordered::background::Piece;
 use saker_engine_api::Background;
 use saker_segment_store::{Reads, SegmentStore, Step};
 use saker_sim::{Meter, Unit};
+use std::ops::Range;
 use std::sync::Arc;
+
+/// Numbers that a flush leaves for merges within level 0 that go on beside it: for as many pages as no device has in its level 0.
+const LEFT_BY_FLUSHES: u64 = 1 << 24;
 
 /// Work of each kind.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,6 +55,36 @@ impl Lsm {
         self.compactions.push(job.numbered(number).resting());
     }
 
+    /// The number of the next table.
+    pub(super) fn next_number(&mut self) -> u64 {
+        self.next_table += 1;
+        self.next_table - 1
+    }
+
+    /// A flush begins. Tables of level 0 are in the order of their numbers, also when those before it are merged while it goes on: what is
+    /// merged gets numbers that the flush leaves. Alone a compaction merges none within the level.
+    fn leave_numbers(&mut self, config: &LsmConfig) {
+        let left = if config.compaction_threads > 1 { LEFT_BY_FLUSHES } else { 0 };
+        self.numbers = self.next_table..self.next_table + left;
+        self.next_table += left;
+    }
+
+    /// Numbers for what a merge within level 0 writes. `None`: the flush left fewer.
+    fn numbers_within_level0(&mut self, pick: &Pick) -> Option<Range<u64>> {
+        // Each table has a page of blocks at least, and what is merged takes no more pages than it had, but for what their ends leave empty.
+        let most = 4 * pick.upper.iter().map(|t| t.pages_total()).sum::<u64>();
+        let left = if self.flush.is_some() { self.numbers.clone() } else { self.next_table..u64::MAX };
+        let numbers = left.start..left.start.checked_add(most)?;
+        if numbers.end > left.end {
+            return None;
+        }
+        match self.flush {
+            Some(_) => self.numbers.start = numbers.end,
+            None => self.next_table = numbers.end,
+        }
+        Some(numbers)
+    }
+
     /// The next step towards one level.
     pub(super) fn next_to_one_level(&self, config: &LsmConfig, pages: (u64, u32)) -> Option<Pick> {
         policy::pick_all(config, &self.levels, &self.cursors, pages)
@@ -64,7 +98,14 @@ impl LsmStore {
             self.freeze();
         }
         let Some(oldest) = self.own.frozen.front() else { return Step::Done(Ok(Background::Idle)) };
-        let mut job = self.own.flush.take().map_or_else(|| Job::flush(Arc::clone(oldest)), Job::taken);
+        let mut job = match self.own.flush.take() {
+            Some(job) => job.taken(),
+            None => {
+                let job = Job::flush(Arc::clone(oldest));
+                self.own.leave_numbers(&self.config);
+                job
+            }
+        };
         let step = self.job_step(&mut job, m, w);
         if !matches!(step, Step::Done(Ok(Background::Idle))) {
             self.own.flush = Some(job.resting());
@@ -157,6 +198,14 @@ impl LsmStore {
             };
             if !pick.cuts.is_empty() {
                 self.own.begin(Job::splitting(&pick));
+                continue;
+            }
+            if pick.is_within {
+                let Some(numbers) = self.own.numbers_within_level0(&pick) else {
+                    self.own.none_to_begin = true;
+                    return false;
+                };
+                self.own.begin(Job::within_level0(&pick, numbers));
                 continue;
             }
             if self.move_down(&pick) {

@@ -31,6 +31,7 @@ impl LsmStore {
             // As triggers count them: several tables of one memtable with values are one.
             ("num_files_at_level0", self.own.sizes.level0),
             ("compactions", stats.compactions),
+            ("intra_l0_compactions", stats.picks.within_level0),
             ("table_pages_written", stats.table_pages_written),
             ("table_pages_moved", stats.table_pages_moved),
             ("table_segments_released", stats.table_segments_released),

@@ -19,6 +19,7 @@ use saker_duty::Duty;
 use saker_engine_api::{Background, KvError};
 use saker_segment_store::{Looked, SegmentStore, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Entries a quantum merges.
@@ -50,6 +51,8 @@ pub struct Job {
     cuts: Vec<Key>,
     /// What its tables will be merged with.
     below: Grandparents,
+    /// Numbers of its tables, if they are not the next ones.
+    numbers: Option<Range<u64>>,
 }
 
 impl Job {
@@ -99,7 +102,25 @@ impl Job {
             number: 0,
             cuts: Vec::new(),
             below: Grandparents::default(),
+            numbers: None,
         }
+    }
+
+    /// Merges files of level 0 into one, whose tables have these numbers.
+    pub fn within_level0(pick: &Pick, numbers: Range<u64>) -> Self {
+        let inputs = pick.upper.iter().map(|t| Input::tables(vec![t.clone()])).collect();
+        let replaces = pick.upper.iter().map(|t| t.id).collect();
+        Self { span: pick.span(), numbers: Some(numbers), ..Self::new(inputs, replaces, (0, 0)) }
+    }
+
+    /// Whether it merges files of level 0 into one of that level.
+    pub fn is_within_level0(&self) -> bool {
+        self.numbers.is_some()
+    }
+
+    /// Whether it reads tables of level 0.
+    pub fn is_of_level0(&self) -> bool {
+        self.from == 0 && !self.is_flush()
     }
 
     /// The same merge above those tables.
@@ -363,13 +384,15 @@ impl LsmStore {
 
     /// Adds an entry to the open table, with the value that is beside the head of that input.
     fn push(&mut self, job: &mut Job, e: Entry, input: Option<usize>, reason: Reason) {
-        let Job { builder, inputs, below, .. } = job;
+        let Job { builder, inputs, below, numbers, .. } = job;
         let builder = builder.get_or_insert_with(|| {
             below.begin();
             let (page_bytes, bits) = (self.log.geometry().page_bytes, self.config.bloom_bits_per_key);
-            self.own.next_table += 1;
-            let layout = self.config.layout(page_bytes);
-            Builder::new(self.own.next_table - 1, e.key, page_bytes, bits, layout)
+            let number = match numbers {
+                Some(own) => own.next().expect("there is one for each page that it reads"),
+                None => self.own.next_number(),
+            };
+            Builder::new(number, e.key, page_bytes, bits, self.config.layout(page_bytes))
         });
         if let Some((segment, bytes)) = refs::referred(&self.log, &self.births, &e) {
             builder.refs_mut().add(segment, e.stamp, bytes, &self.births);
@@ -398,15 +421,18 @@ impl LsmStore {
 
     /// Whether a tombstone may hide something that is not merged with it.
     fn hides_others(&self, job: &Job, e: &Entry) -> bool {
-        let above = job.is_flush() && self.own.levels.level(0).iter().any(|t| t.covers(&e.key));
-        above || self.own.levels.deeper_has(job.to, &e.key)
+        let elders = || self.own.levels.level(0).iter().filter(|t| !job.reads(t.id));
+        job.to == 0 && elders().any(|t| t.covers(&e.key)) || self.own.levels.deeper_has(job.to, &e.key)
     }
 
     /// Puts the new tables in the place of the old ones.
     fn install(&mut self, job: &mut Job) {
         debug_assert!(job.builder.is_none() && job.least().is_none(), "all that it merges is in tables");
         job.duty.rest();
-        for table in job.done.drain(..) {
+        let is_within = job.is_within_level0();
+        self.own.stats.picks.within_level0 += u64::from(is_within);
+        for (n, mut table) in job.done.drain(..).enumerate() {
+            table.joins = is_within && n > 0;
             refs::count(&mut self.log, &self.births, &table.refs, true);
             self.own.levels.add(job.to, Arc::new(table));
         }

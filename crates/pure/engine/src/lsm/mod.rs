@@ -93,6 +93,8 @@ pub struct Picks {
     pub not_moved: u64,
     /// Tables that ended before they were full, since they would have met too much.
     pub ended_early: u64,
+    /// Compactions within level 0.
+    pub within_level0: u64,
 }
 
 /// Sorted tables in levels, memtables on their way there, and merges.
@@ -109,6 +111,8 @@ pub struct Lsm {
     /// Segments of records in which something is only held by snapshots.
     held: Vec<saker_segment_store::SegmentId>,
     flush: Option<Job>,
+    /// Numbers that are left between those of level 0 and those of the flush on its way.
+    numbers: std::ops::Range<u64>,
     /// Compactions on their way, at most one for each thread.
     compactions: Vec<Job>,
     /// Since the tables changed last, no compaction was found that can begin beside those.
@@ -160,6 +164,11 @@ impl LsmStore {
     /// Compactions under way.
     pub fn running_compactions(&self) -> usize {
         self.own.compactions.len()
+    }
+
+    /// Whether files of level 0 are being merged within the level.
+    pub fn merges_within_level0(&self) -> bool {
+        self.own.compactions.iter().any(Job::is_within_level0)
     }
 
     /// Bytes that compactions owe.

@@ -152,6 +152,7 @@ fn decode_table(at: &mut Cursor<'_>) -> Option<(usize, Table)> {
         kept: Kept::unknown(),
         pinned: Vec::new(),
         is_full: false,
+        joins: false,
     };
     let pages_of_blocks = table.pages.len() as u64;
     let counts =

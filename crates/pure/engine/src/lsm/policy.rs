@@ -3,6 +3,7 @@
 //! what to merge next. How it is merged is [`super::job`]'s business.
 
 mod extend;
+mod within;
 
 pub use extend::{grandparents, would_meet_too_much};
 
@@ -18,6 +19,7 @@ use saker_engine_api::kv::KEY_BYTES_MAX;
 use saker_value_log::record::record_bytes;
 use std::ops::Range;
 use std::sync::Arc;
+use within::within_level0;
 
 /// What to merge: tables of a level, the newest first, with those of the next that share keys.
 #[derive(Clone, Debug)]
@@ -30,6 +32,8 @@ pub struct Pick {
     pub lower: Vec<Arc<Table>>,
     /// It merges too much at once: the upper table is written anew in its level first, as tables that begin with these keys.
     pub cuts: Vec<Key>,
+    /// It merges files of level 0 into one that stays there.
+    pub is_within: bool,
 }
 
 impl Pick {
@@ -41,7 +45,7 @@ impl Pick {
 
     /// The level that its tables go to.
     pub fn to(&self) -> usize {
-        if self.cuts.is_empty() { self.level + 1 } else { self.level }
+        if self.cuts.is_empty() && !self.is_within { self.level + 1 } else { self.level }
     }
 
     /// Whether it can go on beside a job: they read no table both, and write no keys into one level both.
@@ -63,7 +67,8 @@ pub fn level_bytes_max(config: &LsmConfig, level: usize) -> u64 {
 
 /// How far a level is beyond what it should be, in hundredths, without the tables that jobs take away.
 fn score(config: &LsmConfig, levels: &Levels, level: usize, page_bytes: u64, jobs: &[Job]) -> u64 {
-    let goes = |t: &Arc<Table>| jobs.iter().any(|job| job.to() == level + 1 && job.reads(t.id));
+    let goes =
+        |t: &Arc<Table>| jobs.iter().any(|job| (job.to() == level + 1 || level == 0) && job.reads(t.id));
     let stay = levels.level(level).iter().filter(|t| !goes(t));
     if level == 0 {
         let trigger = u64::from(config.level0_file_num_compaction_trigger.max(1));
@@ -75,12 +80,14 @@ fn score(config: &LsmConfig, levels: &Levels, level: usize, page_bytes: u64, job
 /// What level 0 has of these tables, the youngest first, as triggers count it: files, in RocksDB's words. A memtable with values makes
 /// several tables that follow each other, which are one.
 pub fn runs<'t>(config: &LsmConfig, tables: impl Iterator<Item = &'t Arc<Table>>) -> u64 {
-    if config.min_blob_size == 0 {
-        return tables.count() as u64;
-    }
-    let mut before: Option<Key> = None;
-    let begins = |t: &&Arc<Table>| before.replace(t.first).is_none_or(|first| t.last >= first);
+    let mut young: Option<&Arc<Table>> = None;
+    let begins = |t: &&'t Arc<Table>| young.replace(t).is_none_or(|young| !is_one_file(config, young, t));
     tables.filter(begins).count() as u64
+}
+
+/// Whether a table of level 0 and the next older one are of one file: one flush of values, or one merge within the level, wrote both.
+fn is_one_file(config: &LsmConfig, young: &Table, old: &Table) -> bool {
+    (config.min_blob_size > 0 || young.joins) && old.last < young.first
 }
 
 /// Bytes of tables that a compaction merges at most, so that not all need room twice; `None`: any, since tables without values are a
@@ -119,7 +126,8 @@ impl Limits {
     }
 }
 
-/// The most urgent compaction that is due and can go on beside the jobs; `longest`: bytes of the longest record.
+/// The most urgent compaction that is due and can go on beside the jobs: `LevelCompactionBuilder::SetupInitialFiles` (facebook/rocksdb
+/// v11.8.1, `db/compaction/compaction_picker_level.cc` lines 207 to 263); `longest`: bytes of the longest record.
 pub fn pick(
     config: &LsmConfig,
     levels: &Levels,
@@ -131,8 +139,24 @@ pub fn pick(
     let mut due: Vec<_> = scores.filter(|(score, _)| *score >= 100).collect();
     due.sort_by_key(|(score, level)| (u64::MAX - score, *level));
     let limits = Limits::of(config, (page_bytes, longest));
-    let pick = due.iter().find_map(|(_, level)| pick_beside(levels, cursors, (*level, limits), jobs))?;
-    Some(extended(levels, pick, limits, jobs))
+    let mut level0_waits = false;
+    for (_, level) in due {
+        // Level 0 comes next: what level 1 is merged with would only be busy for longer (lines 214 to 220).
+        if level == 1 && level0_waits {
+            continue;
+        }
+        if let Some(pick) = pick_beside(levels, cursors, (level, limits), jobs) {
+            return Some(extended(levels, pick, limits, jobs));
+        }
+        if level == 0 {
+            level0_waits = pick_level(levels, cursors, 0, limits).is_some_and(|pick| pick.level == 0);
+            let within = within_level0(config, levels, limits, jobs);
+            if within.is_some() {
+                return within;
+            }
+        }
+    }
+    None
 }
 
 /// The next compaction of a level that can go on beside the jobs.
@@ -142,7 +166,9 @@ fn pick_beside(
     (level, limits): (usize, Limits),
     jobs: &[Job],
 ) -> Option<Pick> {
-    let apart = |pick: &Pick| jobs.iter().all(|job| pick.is_apart(job));
+    // Of level 0 one goes on at a time (lines 816 to 823).
+    let is_one = |pick: &Pick| pick.level > 0 || !jobs.iter().any(Job::is_of_level0);
+    let apart = |pick: &Pick| is_one(pick) && jobs.iter().all(|job| pick.is_apart(job));
     if level == 0 || jobs.is_empty() {
         return pick_level(levels, cursors, level, limits).filter(apart);
     }
@@ -259,7 +285,7 @@ fn below(levels: &Levels, level: usize, upper: &Span, full: usize) -> Range<usiz
 fn pick_tables(levels: &Levels, level: usize, upper: Vec<Arc<Table>>, full: usize) -> Option<Pick> {
     let lower = below(levels, level, &Span::of(&upper)?, full);
     let lower = levels.level(level + 1)[lower].to_vec();
-    Some(Pick { level, upper, lower, cuts: Vec::new() })
+    Some(Pick { level, upper, lower, cuts: Vec::new(), is_within: false })
 }
 
 /// Blocks of a table that is full; pages where blocks have lengths of their own.

@@ -57,6 +57,8 @@ pub struct Table {
     pub pinned: Vec<Vec<u8>>,
     /// It ended because the next entry found no room. Of those of an earlier life it is not known.
     pub is_full: bool,
+    /// It goes on where the table before it ends: one merge within level 0 wrote both.
+    pub joins: bool,
 }
 
 impl Table {

@@ -16,6 +16,7 @@ mod packing_oracle;
 mod refusals;
 mod threads;
 mod traffic;
+mod within;
 
 use ordered::Ordered;
 use ordered::bench::{OWNER, shape};

@@ -3,7 +3,7 @@
 //! compactions are under way.
 
 use crate::model::{subject, with_values};
-use saker_engine::{Condition, EngineKind};
+use saker_engine::{Condition, EngineKind, Inspect};
 use saker_engine_suite::contract::key;
 use saker_engine_suite::cuts::{finds, survives};
 use saker_engine_suite::setup::TIMED;
@@ -19,13 +19,23 @@ const APART: Asked = &[("compaction_threads", "3"), ("max_write_buffer_number", 
 const INSIDE: Asked =
     &[("compaction_threads", "3"), ("max_write_buffer_number", "4"), ("min_blob_size", "64")];
 
+/// Level 0 is due with its first file, so that others come while it is merged down.
+const DUE_AT_ONE: Asked = &[
+    ("compaction_threads", "3"),
+    ("max_write_buffer_number", "4"),
+    ("level0_file_num_compaction_trigger", "1"),
+    ("min_blob_size", "64"),
+];
+
 const fn side_by_side(settings: Asked, workers: u32) -> Subject {
     Subject { workers, ..with_values(settings) }
 }
 
 saker_engine_suite::tests!(apart, side_by_side(APART, 5));
 saker_engine_suite::tests!(inside, side_by_side(INSIDE, 4));
-saker_engine_suite::tests!(small_memtables, side_by_side(CROWDED, 5));
+saker_engine_suite::tests!(within_level_0, side_by_side(CROWDED[0], 5));
+saker_engine_suite::tests!(within_level_0_inside, side_by_side(DUE_AT_ONE, 5));
+saker_engine_suite::tests!(small_memtables, side_by_side(CROWDED[1], 5));
 saker_engine_suite::tests!(two_workers, side_by_side(&[], 2));
 // Evictions and collections.
 saker_engine_suite::tests!(plus, Subject { workers: 2, ..subject(EngineKind::HASH_PLUS) });
@@ -50,15 +60,25 @@ const BUSY: [Asked; 2] = [
         ("min_blob_size", "unlimited"),
     ],
 ];
-/// Memtables of few pairs above a level 1 that takes long to merge. Level 0 is due with its first table.
-const CROWDED: Asked = &[
-    ("compaction_threads", "4"),
-    ("max_write_buffer_number", "4"),
-    ("write_buffer_size", "4096"),
-    ("target_file_size_base", "8192"),
-    ("max_bytes_for_level_base", "16384"),
-    ("level0_file_num_compaction_trigger", "1"),
-    ("min_blob_size", "unlimited"),
+/// Memtables of few entries above a level 1 that takes long to merge, so that files of level 0 are merged within it.
+const CROWDED: [Asked; 2] = [
+    &[
+        ("compaction_threads", "4"),
+        ("max_write_buffer_number", "4"),
+        ("write_buffer_size", "1024"),
+        ("target_file_size_base", "2048"),
+        ("max_bytes_for_level_base", "65536"),
+        ("level0_file_num_compaction_trigger", "1"),
+    ],
+    &[
+        ("compaction_threads", "4"),
+        ("max_write_buffer_number", "4"),
+        ("write_buffer_size", "4096"),
+        ("target_file_size_base", "8192"),
+        ("max_bytes_for_level_base", "16384"),
+        ("level0_file_num_compaction_trigger", "1"),
+        ("min_blob_size", "unlimited"),
+    ],
 ];
 const KEYS: u64 = 400;
 
@@ -82,9 +102,15 @@ fn cut_beside_a_flush(bench: &Bench) {
     }
 }
 
+/// How often files of level 0 were merged within it.
+fn merges_within(bench: &Bench) -> u64 {
+    let counters = bench.store.counters();
+    counters.iter().find(|(name, _)| *name == "intra_l0_compactions").map_or(0, |(_, n)| *n)
+}
+
 #[test]
 fn power_is_cut_while_a_flush_and_compactions_are_under_way() {
-    for (n, settings) in BUSY.into_iter().enumerate() {
+    for (n, settings) in BUSY.into_iter().chain(CROWDED).enumerate() {
         for seed in saker_testing::seeds(scale(2)) {
             let subject = Subject { segments: 200, ..side_by_side(settings, 6) };
             let setup =
@@ -105,7 +131,11 @@ fn power_is_cut_while_a_flush_and_compactions_are_under_way() {
             bench.watch = None;
             finds(&mut bench);
             let met = MET.get();
-            println!("{n}, seed {seed}: events beside a flush, by compactions: {met:?}");
+            let within = merges_within(&bench);
+            println!(
+                "{n}, seed {seed}: events beside a flush, by compactions: {met:?}, {within} within level 0"
+            );
+            assert!(within > 3 || n < BUSY.len(), "seed {seed}: {within}");
             assert!(met[2..].iter().sum::<u64>() > 20, "seed {seed}: {met:?}");
         }
     }
@@ -124,7 +154,7 @@ fn small_memtables_cost_no_capacity() {
 /// A pair that is longer than all memtables goes down a level, so what comes behind it does, too.
 #[test]
 fn a_pair_longer_than_memtables_holds_up_no_compaction() {
-    for settings in [BUSY[1], CROWDED, &BUSY[1][2..]] {
+    for settings in [BUSY[1], CROWDED[1], &BUSY[1][2..]] {
         saker_engine_suite::long::long_values_leave_no_trace(side_by_side(settings, 5));
         saker_engine_suite::long::a_cut_that_brings_a_long_value_back_leaves_a_store_that_deletes(
             side_by_side(settings, 5),
