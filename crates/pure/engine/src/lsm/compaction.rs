@@ -7,6 +7,7 @@
 use super::grandparents::Grandparents;
 use super::job::Job;
 use super::policy::{self, Pick};
+use super::table::Table;
 use super::{Lsm, LsmConfig, LsmStore};
 use crate::ordered::background::Piece;
 use saker_engine_api::Background;
@@ -216,6 +217,17 @@ impl LsmStore {
             self.own.begin(Job::compaction(&pick).above(below));
         }
         false
+    }
+
+    /// Whether tables that go down would be merged with too much there. What is merged towards one level is merged with all.
+    pub(super) fn would_meet_too_much(&mut self, pick: &Pick) -> bool {
+        let (page_bytes, levels) = (self.page_bytes(), &self.own.levels);
+        let asked = self.config.compaction_bytes_max(page_bytes);
+        let too_much =
+            |t: &Arc<Table>| policy::would_meet_too_much(levels, (pick.level, t), page_bytes, asked);
+        let is_too_much = !self.reveal.merges() && pick.upper.iter().any(too_much);
+        self.own.stats.picks.not_moved += u64::from(is_too_much);
+        is_too_much
     }
 }
 

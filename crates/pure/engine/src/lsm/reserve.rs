@@ -20,7 +20,8 @@
 //! | store | 2, 6 | 1, 5 + M + T |
 //!
 //! While jobs go on side by side (`jobs.rs`) a flush may be half done when merges go on, so what it takes is a claim of its own (F), and
-//! merges and collections leave F more: [`side_by_side`]. A merge within level 0 is one of the merges. Each of several merges is a row then, beside the others; T is their sum.
+//! merges and collections leave F more: [`side_by_side`]. A merge within level 0 is one of the merges. Each of several merges is a row
+//! then, beside the others; T is their sum.
 
 use crate::ordered::reserve::{
     APPEND_POINTS, DELETE_SEGMENTS, DELETE_SLOTS, LAST_RESORT_SEGMENTS, MOVE_SLOTS, PAGE_WORK_SLOTS,
