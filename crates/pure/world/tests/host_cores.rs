@@ -74,12 +74,14 @@ fn more_cores_make_a_fill_that_waits_for_compactions_shorter() {
     assert!(times[3] <= times[2], "eight cores: {times:?}");
 }
 
-/// A fill with usual prices that waits for compactions, which read so many bytes ahead.
+/// A fill with usual prices that waits for compactions, which read so many bytes ahead. Nothing is merged within level 0, else a fill with three
+/// threads waits for no compaction.
 fn fill_ahead(bytes: u64, threads: u64) -> RunResult {
     let profile = Profile::builtin("saker-mid").expect("built in");
     let mut build = Build::block(&profile, 256 << 20, 7).expect("large enough").with_engine(EngineKind::LSM);
     build.ask(&Settings::told(&MERGING));
     build.ask(&Settings::told(&[("compaction_readahead_size", bytes), ("compaction_threads", threads)]));
+    build.ask(&Settings::told(&[("max_compaction_bytes", 128 << 10)]));
     let [puts, gets] = fill(&build);
     assert_eq!((puts.errors, gets.errors), (0, 0), "{bytes} bytes ahead");
     puts
@@ -155,8 +157,16 @@ fn busy_time_adds_up_by_core_and_by_activity() {
         for core in &puts.busy.cores()[THREADS..] {
             assert_eq!(core[Activity::Polling as usize], Duration::ZERO, "a thread takes completions");
         }
-        let merged = puts.busy.with(Activity::Compaction);
-        assert!(merged > puts.busy.with(Activity::Flush), "one worker, too: {:?}", by_activity(&puts.busy));
+        // A byte that is merged was read and compared, too.
+        let per_byte = |activity, name| {
+            let bytes = counter(&puts, name);
+            assert!(bytes > 0, "{cores} cores: {name}");
+            puts.busy.with(activity).as_nanos() as f64 / bytes as f64
+        };
+        let merged = per_byte(Activity::Compaction, "compact_write_bytes");
+        let flushed = per_byte(Activity::Flush, "flush_write_bytes");
+        println!("{cores} cores: ns a byte: merged {merged}, flushed {flushed}");
+        assert!(merged > flushed, "{cores} cores: {:?}", by_activity(&puts.busy));
         assert!(puts.busy.with(Activity::Flush) > Duration::ZERO);
         assert!(gets.busy.with(Activity::Polling) > Duration::ZERO, "gets wait for pages");
         assert!(gets.device_busy.with(Activity::Foreground) > Duration::ZERO);
