@@ -32,8 +32,8 @@ fn completed(queue: &mut KvQueue) -> usize {
         .count()
 }
 
-#[test]
-fn a_command_that_comes_while_events_are_due_is_answered_with_them() {
+/// A device, and a queue of it for pairs.
+fn late() -> (AnyDevice, KvQueue, Connection) {
     let url = DeviceUrl::parse("mem:?profile=saker-mid&timing=real&size=1GiB&seed=1").expect("a URL");
     let (device, host, _) = build_device(&url).expect("a device");
     let port =
@@ -42,7 +42,13 @@ fn a_command_that_comes_while_events_are_due_is_answered_with_them() {
     let mut connection = Connection::connect(port, &mut driver, ConnectOptions::default()).expect("connects");
     let options = KvQueueOptions { entries: 128, slots: 64 };
     let queue = connection.create_kv_queue(&mut driver, 1, options).expect("a queue");
-    let (queue, Stepping(mut device)) = (RefCell::new(queue), driver);
+    (driver.0, queue, connection)
+}
+
+#[test]
+fn a_command_that_comes_while_events_are_due_is_answered_with_them() {
+    let (mut device, queue, _connection) = late();
+    let queue = RefCell::new(queue);
 
     let begun = device.now();
     (0..BURST).for_each(|name| store(&mut queue.borrow_mut(), name));
@@ -65,4 +71,23 @@ fn a_command_that_comes_while_events_are_due_is_answered_with_them() {
         "the device has its own time: {:?}",
         device.now()
     );
+}
+
+#[test]
+fn a_device_whose_looks_take_too_long_gives_its_caller_a_turn() {
+    let (mut device, mut queue, _connection) = late();
+    let begun = device.now();
+    (0..BURST).for_each(|name| store(&mut queue, name));
+    device.advance(begun);
+    // Whenever it asks, six microseconds are over: each look makes it late for the next event again.
+    let calls = Cell::new(0_u64);
+    let clock = || {
+        calls.set(calls.get() + 1);
+        assert!(calls.get() < 10_000, "it looks for ever");
+        begun + Duration::from_nanos(1_000_000_000 + 6_000 * calls.get())
+    };
+    assert!(catch_up(&mut device, &clock, &Lag::default()), "much is due");
+    // Its caller handles it at once.
+    device.advance(clock());
+    assert_eq!(completed(&mut queue), usize::from(BURST));
 }
