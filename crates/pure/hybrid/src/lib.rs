@@ -6,6 +6,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`options`] | what is chosen: detector, policy of rollback, limits |
+//! | [`main_tree`] | what the tree at the host has to be |
 //! | [`record`] | what both trees store: a stamp, and the value |
 //! | [`store`] | [`Hybrid`]: operations, completions, time |
 //! | `store/route` | the detector and the controller: which tree a write goes to |
@@ -28,6 +29,7 @@
 
 mod device;
 mod lines;
+pub mod main_tree;
 mod metadata;
 pub mod options;
 pub mod planted;
@@ -37,7 +39,8 @@ pub mod served;
 pub mod store;
 
 pub use device::DeviceLsm;
+pub use main_tree::{AnyTree, Made, MainTree};
 pub use options::{Detector, Objective, Options, Rollback};
 pub use recover::OpenError;
-pub use served::{Made, Served};
+pub use served::Served;
 pub use store::{Hybrid, Stats, counter_kind};

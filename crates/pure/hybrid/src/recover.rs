@@ -14,6 +14,7 @@
 )]
 
 use crate::device::{DeviceDone, DeviceLsm, QueueFull};
+use crate::main_tree::MainTree;
 use crate::metadata::{DeviceCopy, State};
 use crate::options::Options;
 use crate::planted::{self, Fault};
@@ -21,8 +22,7 @@ use crate::record::{EPOCH_KEY, EPOCHS_MAX, Opening, Stamp, Stamps};
 use crate::store::Hybrid;
 use crate::store::scan::behind;
 use saker_engine::KvError;
-use saker_engine::lsm::settings::MIN_BLOB_SIZE;
-use saker_host::host_kv::{Answer, HostKv, Op, Outcome, Work};
+use saker_host::host_kv::{Answer, Op, Outcome, Work};
 use saker_nvme::group::pairs_of;
 use saker_nvme::vendor_specific::NextAnswer;
 use saker_nvme::{Key, Status};
@@ -57,7 +57,7 @@ pub enum OpenError {
 }
 
 /// Asks a tree that nobody else asks.
-pub(crate) fn ask(main: &mut HostKv, op: Op, wait: &mut impl FnMut()) -> Result<Outcome, OpenError> {
+pub(crate) fn ask(main: &mut impl MainTree, op: Op, wait: &mut impl FnMut()) -> Result<Outcome, OpenError> {
     let mut ended = main.submit(op, Work::Free).ok();
     for _ in 0..TURNS_MAX {
         if let Some(outcome) = ended {
@@ -76,13 +76,13 @@ const TURNS_MAX: u32 = 10_000_000;
 /// Quanta of background work for each turn: nothing else makes room in the main tree.
 const QUANTA: u32 = 4;
 
-impl Hybrid {
+impl<M: MainTree> Hybrid<M> {
     /// Opens the store over a main tree that is open, and what the device has. `wait` lets the device make progress.
     ///
     /// # Errors
     /// [`OpenError`].
     pub fn open(
-        main: HostKv,
+        main: M,
         device: DeviceLsm,
         options: Options,
         mut wait: impl FnMut(),
@@ -96,7 +96,7 @@ impl Hybrid {
 
     pub(crate) fn begin_epoch(&mut self, wait: &mut impl FnMut()) -> Result<(), OpenError> {
         let foreign = || OpenError::Record(EPOCH_KEY.to_vec());
-        let min_blob_size = self.main.settings().get(MIN_BLOB_SIZE).unwrap_or(0) as u8;
+        let min_blob_size = self.main.made_with();
         let last = match self.await_main(Op::Get(EPOCH_KEY.to_vec()), wait)? {
             Ok(Answer::Value(bytes)) => Opening::split(&bytes).ok_or_else(foreign)?,
             Err(KvError::NotFound) => Opening { epoch: 0, min_blob_size },

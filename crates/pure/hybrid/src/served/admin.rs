@@ -3,6 +3,7 @@
 //! up, and for what this store can.
 
 use super::Served;
+use crate::main_tree::MainTree;
 use saker_host::front::Admin;
 use saker_host::{Driver, HostError};
 use saker_link::{gather, prp_pieces, scatter};
@@ -13,7 +14,7 @@ use saker_nvme::vendor_specific::{Capabilities, LID_CAPABILITIES, Methods};
 use saker_nvme::{Sqe, Status, csi};
 use zerocopy::{FromBytes, IntoBytes};
 
-impl<T: Driver> Served<T> {
+impl<T: Driver, M: MainTree> Served<T, M> {
     pub(super) fn admin(&mut self, sqe: &Sqe) {
         let (status, result) = match self.front.admin(sqe) {
             Admin::Done(status, result) => (status, result),

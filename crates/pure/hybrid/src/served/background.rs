@@ -2,6 +2,7 @@
 //! Background work of the main tree, on the thread of whoever waits for the store: a little in each turn.
 
 use super::Served;
+use crate::main_tree::MainTree;
 use saker_host::Driver;
 use saker_host::host_kv::Work;
 use saker_sim::{Duration, Instant};
@@ -13,7 +14,7 @@ const QUANTA: u32 = 4;
 /// main tree flushed and compacted.
 const TIME: Duration = Duration::from_nanos(50_000);
 
-impl<T: Driver> Served<T> {
+impl<T: Driver, M: MainTree> Served<T, M> {
     /// The main tree goes on for a while.
     pub(super) fn background(&mut self) {
         let main = self.store.main_mut();

@@ -5,19 +5,20 @@
 //! finds. Then the device's tree is emptied, and the main tree last, with the mark. An opening that finds the mark goes on from there
 //! ([`finish_format`]).
 
+use super::Served;
 use super::io::status_of;
 use super::results::Kept;
-use super::{Made, Served};
 use crate::OpenError;
+use crate::main_tree::{Made, MainTree};
 use crate::record::{BEING_FORMATTED, EPOCH_KEY};
 use crate::recover::ask;
 use saker_engine::KvError;
-use saker_host::host_kv::{Answer, HostKv, Op, Work};
+use saker_host::host_kv::{Answer, Op};
 use saker_host::{Connection, Driver, HostError};
 use saker_nvme::Status;
 
 /// Whether a Format was cut: the store is empty, and both namespaces are to be emptied before it is used.
-fn is_being_formatted(main: &mut HostKv, mut wait: impl FnMut()) -> Result<bool, OpenError> {
+fn is_being_formatted(main: &mut impl MainTree, mut wait: impl FnMut()) -> Result<bool, OpenError> {
     match ask(main, Op::Get(EPOCH_KEY.to_vec()), &mut wait)? {
         Ok(Answer::Value(found)) => Ok(found == BEING_FORMATTED.to_le_bytes()),
         Ok(_) => Err(OpenError::Record(EPOCH_KEY.to_vec())),
@@ -26,10 +27,15 @@ fn is_being_formatted(main: &mut HostKv, mut wait: impl FnMut()) -> Result<bool,
     }
 }
 
-/// Empties the namespace of pairs, then that of blocks, which has the mark. If that fails the next opening goes on.
-fn empty(connection: &mut Connection, driver: &mut impl Driver, made: &Made) -> Result<(), HostError> {
+/// Empties the namespace of pairs, then the main tree, which has the mark. If that fails the next opening goes on.
+fn empty(
+    main: &mut impl MainTree,
+    connection: &mut Connection,
+    driver: &mut impl Driver,
+    made: &Made,
+) -> Result<(), HostError> {
     connection.format(driver, made.pairs)?;
-    connection.format(driver, made.blocks)
+    main.empty(made, connection, driver)
 }
 
 /// Carries out what is left of a Format that was cut, if it was.
@@ -37,29 +43,18 @@ fn empty(connection: &mut Connection, driver: &mut impl Driver, made: &Made) -> 
 /// # Errors
 /// [`OpenError`] if a tree does not answer, or is not emptied.
 pub fn finish_format(
-    main: &mut HostKv,
+    main: &mut impl MainTree,
     made: &Made,
     connection: &mut Connection,
     driver: &mut impl Driver,
 ) -> Result<(), OpenError> {
     if is_being_formatted(main, || driver.drive())? {
-        until_still(main, driver);
-        empty(connection, driver, made).map_err(|error| OpenError::Device(told(error)))?;
-        main.begin_again(made.kind, &made.config);
+        empty(main, connection, driver, made).map_err(|error| OpenError::Device(told(error)))?;
     }
     Ok(())
 }
 
-/// No block command is on its way.
-fn until_still(main: &mut HostKv, driver: &mut impl Driver) {
-    while !main.is_still() {
-        main.ring();
-        driver.drive();
-        main.advance(Work::Free, &mut |_, _| ());
-    }
-}
-
-impl<T: Driver> Served<T> {
+impl<T: Driver, M: MainTree> Served<T, M> {
     /// Empties both trees.
     pub(super) fn format(&mut self) -> Status {
         self.settle();
@@ -76,9 +71,7 @@ impl<T: Driver> Served<T> {
             let answered = store.await_main(op, &mut || driver.drive());
             answered.map_err(|_| Status::INTERNAL_ERROR)?.map_err(status_of)?;
         }
-        until_still(&mut store.main, driver);
-        empty(store.device.connection_mut(), driver, made).map_err(told)?;
-        store.main.begin_again(made.kind, &made.config);
+        empty(&mut store.main, store.device.connection_mut(), driver, made).map_err(told)?;
         store.forget_all();
         (self.life, self.kept) = (self.life.wrapping_add(1).max(1), Kept::default());
         store.begin_epoch(&mut || driver.drive()).map_err(|_| Status::INTERNAL_ERROR)

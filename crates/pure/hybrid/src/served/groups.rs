@@ -7,6 +7,7 @@
 use super::Served;
 use super::io::{Flight, Pieces, Then, status_of};
 use super::results::{RESULTS_BYTES_MAX, Results, told_one};
+use crate::main_tree::MainTree;
 use crate::record::is_key;
 use saker_engine::KvError;
 use saker_host::host_kv::{Answer, Batch, Op, Outcome, Ticket, Work};
@@ -64,7 +65,7 @@ pub(super) fn malformed(malformed: Malformed) -> Refused {
     (malformed.status(), malformed.at)
 }
 
-impl<T: Driver> Served<T> {
+impl<T: Driver, M: MainTree> Served<T, M> {
     /// Most bytes of a payload. Each write of it becomes a record, with a stamp; a delete becomes a store: at most twice as many bytes,
     /// which the main tree takes.
     pub(super) fn group_bytes_max(&self) -> u32 {

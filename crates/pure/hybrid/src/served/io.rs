@@ -2,6 +2,7 @@
 //! I/O commands become operations of the store, and their outcomes completions.
 
 use super::Served;
+use crate::main_tree::MainTree;
 use saker_engine::KvError;
 use saker_host::Driver;
 use saker_host::host_kv::{Answer, Op, Outcome, Ticket, Work};
@@ -95,7 +96,7 @@ pub(super) fn status_of(error: KvError) -> Status {
     }
 }
 
-impl<T: Driver> Served<T> {
+impl<T: Driver, M: MainTree> Served<T, M> {
     pub(super) fn fetch_all(&mut self) {
         for n in 0..self.front.queues() {
             while (n == 0 || self.flights.has_room())

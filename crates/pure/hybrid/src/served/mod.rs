@@ -17,14 +17,14 @@ mod wanted;
 
 pub use format::finish_format;
 
+use crate::main_tree::{Made, MainTree};
 use crate::store::Hybrid;
 use io::Flights;
 use ranges::Ranges;
 use results::Kept;
 use saker_engine::write_gate::WriteControl;
-use saker_engine::{EngineConfig, EngineKind};
 use saker_host::front::{Asked, Front};
-use saker_host::host_kv::Work;
+use saker_host::host_kv::{HostKv, Work};
 use saker_host::{Connection, Driver, Port};
 use saker_link::DmaSpace;
 use saker_sim::Instant;
@@ -33,23 +33,11 @@ use std::sync::Arc;
 /// Tells the time.
 pub type Clock = Box<dyn Fn() -> Instant + Send>;
 
-/// What the store was made of, for a Format.
-#[derive(Clone, Debug)]
-pub struct Made {
-    /// The namespace of blocks.
-    pub blocks: u32,
-    /// The namespace of pairs.
-    pub pairs: u32,
-    /// The main tree's engine.
-    pub kind: EngineKind,
-    /// What that was asked for.
-    pub config: EngineConfig,
-}
-
 /// The store, the device below it, and what a host sees.
-pub struct Served<T> {
+pub struct Served<T, M = HostKv> {
+    /// Before the driver, which it may still need when it is dropped.
+    store: Hybrid<M>,
     driver: T,
-    store: Hybrid,
     made: Made,
     clock: Option<Clock>,
     front: Front,
@@ -62,20 +50,20 @@ pub struct Served<T> {
     delete_tells: bool,
 }
 
-impl<T> std::fmt::Debug for Served<T> {
+impl<T, M> std::fmt::Debug for Served<T, M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Served").field("made", &self.made).finish_non_exhaustive()
     }
 }
 
-impl<T: Driver> Served<T> {
+impl<T: Driver, M: MainTree> Served<T, M> {
     /// A store that is open, over the device that `driver` runs, in memory that the device shares with the host. `life`: a number that no
     /// other opening has, nor one of the few above it, and not 0.
     #[must_use]
-    pub fn new(store: Hybrid, driver: T, made: Made, space: Arc<DmaSpace>, life: u64) -> Self {
+    pub fn new(store: Hybrid<M>, driver: T, made: Made, space: Arc<DmaSpace>, life: u64) -> Self {
         let (front, flights, ranges) = (Front::new(space), Flights::default(), Ranges::default());
         let kept = Kept::default();
-        Self { driver, store, made, clock: None, front, flights, ranges, kept, life, delete_tells: false }
+        Self { store, driver, made, clock: None, front, flights, ranges, kept, life, delete_tells: false }
     }
 
     /// What the host connects to.
@@ -86,11 +74,16 @@ impl<T: Driver> Served<T> {
 
     /// The store.
     #[must_use]
-    pub fn store(&self) -> &Hybrid {
+    pub fn store(&self) -> &Hybrid<M> {
         &self.store
     }
 
     /// What runs the device below.
+    pub fn driver(&self) -> &T {
+        &self.driver
+    }
+
+    /// The same, to be used.
     pub fn driver_mut(&mut self) -> &mut T {
         &mut self.driver
     }
@@ -145,7 +138,7 @@ impl<T: Driver> Served<T> {
     }
 }
 
-impl<T: Driver> Driver for Served<T> {
+impl<T: Driver, M: MainTree> Driver for Served<T, M> {
     fn drive(&mut self) {
         if let Some(clock) = &self.clock {
             self.store.set_now(clock());

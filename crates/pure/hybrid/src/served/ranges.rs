@@ -4,6 +4,7 @@
 use super::Served;
 use super::io::{Flight, Pieces, Then, status_of};
 use super::wanted::{Place, Wanted};
+use crate::main_tree::MainTree;
 use saker_engine::KvError;
 use saker_host::Driver;
 use saker_host::host_kv::{Answer, Op, Outcome};
@@ -44,7 +45,7 @@ pub(super) struct Ranges {
     last: u32,
 }
 
-impl<T: Driver> Served<T> {
+impl<T: Driver, M: MainTree> Served<T, M> {
     pub(super) fn begin_range(&mut self, queue: usize, sqe: &Sqe) -> Result<(), Status> {
         match IteratorCommand::decode(sqe)? {
             IteratorCommand::Open { keys_only, beside } => self.open_range(queue, sqe, keys_only, beside),

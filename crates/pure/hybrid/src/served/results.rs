@@ -4,6 +4,7 @@
 use super::Served;
 use super::groups::Refused;
 use super::io::{Pieces, status_of};
+use crate::main_tree::MainTree;
 use saker_host::Driver;
 use saker_host::host_kv::{Answer, Outcome};
 use saker_link::{prp_pieces, scatter};
@@ -56,7 +57,7 @@ impl Kept {
     }
 }
 
-impl<T: Driver> Served<T> {
+impl<T: Driver, M: MainTree> Served<T, M> {
     /// Results go where the host wants them: how many bytes of them there are.
     pub(super) fn tell_results(
         &mut self,

@@ -9,6 +9,7 @@ use super::Served;
 use super::groups::{Given, Refused, malformed};
 use super::io::status_of;
 use super::results::Results;
+use crate::main_tree::MainTree;
 use crate::record::Stamp;
 use crate::store::scan::behind;
 use saker_engine::transaction::{Ask, Found, Part, State, Write};
@@ -64,7 +65,7 @@ impl State for Looked<'_> {
     }
 }
 
-impl<T: Driver> Served<T> {
+impl<T: Driver, M: MainTree> Served<T, M> {
     /// DW0 and DW1 of a transaction that was carried out.
     pub(super) fn transact(&mut self, given: Given) -> Result<u64, Refused> {
         let mut entries = Vec::new();

@@ -4,10 +4,11 @@
 use super::flight::Flight;
 use super::{Hybrid, again};
 use crate::device::DeviceDone;
+use crate::main_tree::MainTree;
 use saker_engine::KvError;
 use saker_host::host_kv::{Op, Outcome, Ticket, Work};
 
-impl Hybrid {
+impl<M: MainTree> Hybrid<M> {
     pub(super) fn take_mains(&mut self, w: &mut Work<'_>) -> bool {
         let mut ended = Vec::new();
         let any = self.main.advance(again(w), &mut |ticket, outcome| ended.push((ticket, outcome)));

@@ -2,11 +2,12 @@
 //! What drivers ask: doorbells, counts, what is due.
 
 use super::Hybrid;
+use crate::main_tree::MainTree;
 use saker_engine::write_gate::Stalls;
 use saker_link::Traffic;
 use saker_sim::{Instant, earliest};
 
-impl Hybrid {
+impl<M: MainTree> Hybrid<M> {
     /// Rings whatever doorbell is due.
     pub fn ring(&mut self) {
         self.main.ring();
@@ -15,17 +16,17 @@ impl Hybrid {
 
     /// Commands that no doorbell has announced.
     pub fn unrung(&self) -> u32 {
-        self.main.queue().unrung() + self.device.unrung()
+        self.main.unrung() + self.device.unrung()
     }
 
     /// Commands submitted so far.
     pub fn commands(&self) -> u64 {
-        self.main.medium_stats().commands() + self.device.stats().commands
+        self.main.commands() + self.device.stats().commands
     }
 
     /// What only the host can count of the link's traffic.
     pub fn traffic(&self) -> Traffic {
-        self.main.queue().stats().traffic() + self.device.stats().traffic()
+        self.main.traffic() + self.device.stats().traffic()
     }
 
     /// When writes waited for the main tree.

@@ -3,10 +3,11 @@
 
 use super::Hybrid;
 use super::flight::{Flight, Flushing};
+use crate::main_tree::MainTree;
 use saker_engine::KvError;
 use saker_host::host_kv::{Answer, Op, Work};
 
-impl Hybrid {
+impl<M: MainTree> Hybrid<M> {
     /// Both trees are flushed: the device's if it has anything.
     pub(super) fn begin_flush(&mut self, id: u64, w: &mut Work<'_>) {
         let mut flushing = Flushing { left: 1, failed: None };

@@ -17,6 +17,7 @@ pub use stats::{Stats, counter_kind};
 
 use crate::device::DeviceLsm;
 use crate::lines::Lines;
+use crate::main_tree::MainTree;
 use crate::metadata::Metadata;
 use crate::options::Options;
 use crate::record::{STAMP_BYTES, Stamps};
@@ -34,8 +35,8 @@ use saker_sim::{Instant, Meter as _, Unit};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// One store over two trees.
-pub struct Hybrid {
-    pub(crate) main: HostKv,
+pub struct Hybrid<M = HostKv> {
+    pub(crate) main: M,
     pub(crate) device: DeviceLsm,
     pub(crate) options: Options,
     pub(crate) metadata: Metadata,
@@ -77,9 +78,9 @@ pub(crate) fn charge(work: &mut Work<'_>, unit: Unit, n: u64) {
     }
 }
 
-impl Hybrid {
+impl<M: MainTree> Hybrid<M> {
     /// A new store over two empty trees.
-    pub fn new(main: HostKv, device: DeviceLsm, options: Options) -> Self {
+    pub fn new(main: M, device: DeviceLsm, options: Options) -> Self {
         Self {
             main,
             device,
@@ -119,12 +120,12 @@ impl Hybrid {
     }
 
     /// The main tree.
-    pub fn main(&self) -> &HostKv {
+    pub fn main(&self) -> &M {
         &self.main
     }
 
     /// The main tree, for its background work.
-    pub fn main_mut(&mut self) -> &mut HostKv {
+    pub fn main_mut(&mut self) -> &mut M {
         self.look_if_due();
         &mut self.main
     }

@@ -2,6 +2,7 @@
 //! Gets, and questions whether there is a pair: of the tree that has the newest record.
 
 use crate::device::DeviceDone;
+use crate::main_tree::MainTree;
 use crate::metadata::State;
 use crate::record::{EPOCH_KEY, STAMP_BYTES, Stamp};
 use crate::store::flight::Flight;
@@ -31,7 +32,7 @@ pub(crate) struct Reading {
     since: Option<Instant>,
 }
 
-impl Hybrid {
+impl<M: MainTree> Hybrid<M> {
     /// Reads the newest record of a key, its stamp in front of the value; otherwise as [`submit`](Self::submit).
     pub(crate) fn submit_record(&mut self, key: Key, mut work: Work<'_>) -> Result<Outcome, Ticket> {
         self.look_if_due();

@@ -7,6 +7,7 @@
 //! device, one command empties its tree. Main tombstones are deleted afterwards.
 
 use crate::device::DeviceDone;
+use crate::main_tree::MainTree;
 use crate::metadata::State;
 use crate::options::{Detector, Objective, Rollback};
 use crate::planted::{self, Fault};
@@ -95,7 +96,7 @@ impl Returning {
     }
 }
 
-impl Hybrid {
+impl<M: MainTree> Hybrid<M> {
     /// Goes on. True if something has changed for others.
     pub(crate) fn step_rollback(&mut self, w: &mut Work<'_>) -> bool {
         self.returning.last_step = self.now;

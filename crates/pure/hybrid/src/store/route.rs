@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The detector, which finds stalls of the main tree, and the controller, which sends each write one way.
 
+use crate::main_tree::{Limits, Load, MainTree};
 use crate::options::Detector;
 use crate::planted::{self, Fault};
 use crate::store::Hybrid;
@@ -17,14 +18,6 @@ pub(crate) enum Route {
     Wait,
 }
 
-/// What the detector has seen of the main tree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Load {
-    pub level0: u64,
-    pub memtable_bytes: u64,
-    pub pending_bytes: u64,
-}
-
 /// What it remembers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Detecting {
@@ -35,14 +28,14 @@ pub(crate) struct Detecting {
     pub redirects: bool,
     /// The device's tree has refused a write for want of room.
     pub device_is_full: bool,
-    /// Bytes of a memtable, and the main tree's hard limit.
-    limits: Option<(u64, u64)>,
+    /// What the main tree was opened with.
+    limits: Option<Limits>,
 }
 
 /// How often the exact detector looks at level 0: it needs that for rollbacks alone.
 const EXACT_LOOK: Duration = Duration::from_nanos(1_000_000);
 
-impl Hybrid {
+impl<M: MainTree> Hybrid<M> {
     /// Looks at the main tree when it is time to. What it sees has been so since the last event, so nothing has to happen at that time.
     pub(crate) fn look_if_due(&mut self) {
         let now = self.now.unwrap_or(Instant::ZERO);
@@ -58,13 +51,7 @@ impl Hybrid {
     }
 
     pub(crate) fn look(&mut self) {
-        let of = |name| self.main.counter(name).unwrap_or(0);
-        let load = Load {
-            // Tables as the main tree's own triggers count them: one memtable may become many.
-            level0: of("num_files_at_level0"),
-            memtable_bytes: of("memtable_bytes"),
-            pending_bytes: of("estimate_pending_compaction_bytes"),
-        };
+        let load = self.main.load();
         self.detecting.load = load;
         if self.options.detector == Detector::Published {
             let redirects = self.is_published_stall(&load);
@@ -74,16 +61,11 @@ impl Hybrid {
 
     /// `Monitor_Consumer` of lewis461/KVAccel (`kvaccel/db/db_impl/db_impl_master.cc`).
     fn is_published_stall(&mut self, load: &Load) -> bool {
-        let settings = || {
-            let all = self.main.settings();
-            let of = |name| all.get(name).unwrap_or(u64::MAX);
-            (of("write_buffer_size"), of("hard_pending_compaction_bytes_limit"))
-        };
-        let (memtable, hard) = *self.detecting.limits.get_or_insert_with(settings);
+        let limits = *self.detecting.limits.get_or_insert_with(|| self.main.limits());
         let most = u64::from(self.options.redirect_level0);
         load.level0 >= most
-            || load.level0 + load.memtable_bytes.checked_div(memtable).unwrap_or(0) >= most
-            || load.pending_bytes >= hard.saturating_sub(self.options.reserve_bytes)
+            || load.level0 + load.memtable_bytes.checked_div(limits.memtable_bytes).unwrap_or(0) >= most
+            || load.pending_bytes >= limits.pending_bytes.saturating_sub(self.options.reserve_bytes)
     }
 
     pub(crate) fn note_redirects(&mut self, redirects: bool) {

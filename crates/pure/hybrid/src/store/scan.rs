@@ -5,6 +5,7 @@
 //! A scan of now begins again with a new view, and until it is over no write goes to the device, so that this happens seldom twice.
 
 use crate::device::DeviceDone;
+use crate::main_tree::MainTree;
 use crate::planted::{self, Fault};
 use crate::record::{EPOCH_KEY, Stamp};
 use crate::store::flight::Flight;
@@ -171,7 +172,7 @@ impl Scanning {
     }
 }
 
-impl Hybrid {
+impl<M: MainTree> Hybrid<M> {
     pub(crate) fn begin_scan(&mut self, id: u64, asked: Asked, w: &mut Work<'_>) {
         if asked.from.len() > Key::MAX_LEN {
             return self.end(id, Err(KvError::KeySize));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What has happened, in numbers.
 
+use crate::main_tree::MainTree;
 use crate::store::Hybrid;
 use saker_nvme::vendor_specific::CounterKind;
 use saker_sim::{Duration, Instant};
@@ -117,7 +118,7 @@ pub fn counter_kind(name: &str) -> CounterKind {
     }
 }
 
-impl Hybrid {
+impl<M: MainTree> Hybrid<M> {
     /// What has happened.
     pub fn hybrid_stats(&self) -> Stats {
         self.stats

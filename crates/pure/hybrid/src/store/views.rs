@@ -4,6 +4,7 @@
 //! one moment.
 
 use crate::device::DeviceDone;
+use crate::main_tree::MainTree;
 use crate::planted::{self, Fault};
 use crate::store::flight::Flight;
 use crate::store::scan::Asked;
@@ -51,7 +52,7 @@ impl Views {
     }
 }
 
-impl Hybrid {
+impl<M: MainTree> Hybrid<M> {
     /// Whether a view of now needs a part in the device. While that is being emptied everything counts in the main tree.
     pub(crate) fn has_device_part(&self) -> bool {
         (self.metadata.keys() > 0 || self.device_writes > 0) && !self.returning.is_emptying()

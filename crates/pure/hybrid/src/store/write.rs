@@ -2,6 +2,7 @@
 //! Puts, deletes and batches.
 
 use crate::device::DeviceDone;
+use crate::main_tree::MainTree;
 use crate::metadata::{DeviceCopy, State};
 use crate::planted::{self, Fault};
 use crate::record::{EPOCH_KEY, STAMP_BYTES, Stamp};
@@ -99,7 +100,7 @@ fn only_deletes(op: &Op) -> bool {
     }
 }
 
-impl Hybrid {
+impl<M: MainTree> Hybrid<M> {
     pub(crate) fn begin_write(&mut self, id: u64, op: Op, w: &mut Work<'_>) {
         let keys: Result<Vec<Key>, _> = match &op {
             Op::Put(key, _) | Op::Delete(key) => Key::new(key).map(|key| vec![key]),
