@@ -21,9 +21,20 @@ impl BlockDisk {
         Block::open(url).map(Self)
     }
 
+    /// On blocks that are open already.
+    #[must_use]
+    pub fn over(blocks: Block) -> Self {
+        Self(blocks)
+    }
+
     /// What the device counts, if it is in this process.
     pub fn stats(&mut self) -> Option<saker::Stats> {
         self.0.stats()
+    }
+
+    /// Events of a device that keeps time in this process, and how many of them came late.
+    pub fn lag(&self) -> Option<(u64, u64)> {
+        self.0.lag()
     }
 
     /// Closes the device in order.

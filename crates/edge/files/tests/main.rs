@@ -2,4 +2,5 @@
 //! Files on devices by their URLs: in images and on the network, beside pairs, when the program or the device goes, when it is full.
 
 mod beside;
+mod hybrid;
 mod killed;

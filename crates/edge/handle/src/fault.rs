@@ -47,7 +47,7 @@ impl From<Error> for Fault {
             }
             Error::Remote(_) | Error::VfioUser(_) => Class::Remote,
             Error::Linux(_) => Class::Linux,
-            Error::NotLocal | Error::NoSession | Error::Hybrid(_) => Class::Open,
+            Error::NotLocal | Error::NoSession | Error::Hybrid(_) | Error::MainTree(_) => Class::Open,
             Error::Range(_) => Class::Argument,
             Error::Backup(_) => Class::Backup,
         };

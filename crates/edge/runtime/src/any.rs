@@ -3,11 +3,12 @@
 
 use crate::Rest;
 use crate::panics::{EndsProcess, ends_process};
+use crate::pausing::Pausing;
 use saker_device::controller::{HealthCounters, NamespaceFacts};
 use saker_device::{Carrier, Device, Stats, Timed, Untimed};
 use saker_flash::FlashStats;
 use saker_host::Driver;
-use saker_hybrid::Served;
+use saker_hybrid::{AnyTree, Served};
 use saker_initiator::Remote;
 use saker_linux::Passthrough;
 use saker_nvme::group::TransactionId;
@@ -323,11 +324,11 @@ pub fn catch_up(device: &mut AnyDevice, clock: &impl Fn() -> Instant, lag: &Lag)
 
 /// A store over both interfaces of a device, against the clock.
 #[derive(Debug)]
-pub struct Dual(Served<AnyDriver>);
+pub struct Dual(Served<AnyDriver, AnyTree>);
 
 impl Dual {
     /// Its time begins now.
-    pub fn new(served: Served<AnyDriver>) -> Self {
+    pub fn new(served: Served<AnyDriver, AnyTree>) -> Self {
         let begun = std::time::Instant::now();
         Self(served.with_clock(Box::new(move || Instant::from_nanos(begun.elapsed().as_nanos() as u64))))
     }
@@ -338,7 +339,7 @@ impl Dual {
     }
 
     /// The store as hosts see it.
-    pub fn served(&self) -> &Served<AnyDriver> {
+    pub fn served(&self) -> &Served<AnyDriver, AnyTree> {
         &self.0
     }
 
@@ -365,8 +366,21 @@ pub enum AnyDriver {
     Linux(Box<Passthrough>),
     /// It is a PCIe function behind a socket.
     VfioUser(Box<Relay>),
+    /// It has a thread of its own, which somebody else has: a second user of the same device.
+    Elsewhere(Pausing),
     /// It was closed.
     Gone,
+}
+
+impl AnyDriver {
+    /// Events of a device that keeps time on a thread of this process, and how many of them came late ([`Lag`]).
+    pub fn lag(&self) -> Option<(u64, u64)> {
+        match self {
+            Self::Thread(thread) => Some(thread.lag().counts()),
+            Self::Dual(dual) => dual.0.driver().lag(),
+            _ => None,
+        }
+    }
 }
 
 impl Driver for AnyDriver {
@@ -382,6 +396,7 @@ impl Driver for AnyDriver {
             Self::Remote(remote) => remote.advance(),
             Self::Linux(namespace) => namespace.advance(),
             Self::VfioUser(relay) => relay.advance(),
+            Self::Elsewhere(pause) => pause.drive(),
             Self::Gone => {}
         }
     }

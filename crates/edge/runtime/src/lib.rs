@@ -6,6 +6,7 @@ mod far_copy;
 pub mod huge_pages;
 pub mod panics;
 pub mod pause;
+mod pausing;
 mod rest;
 mod spare_memory;
 

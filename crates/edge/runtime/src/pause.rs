@@ -2,23 +2,9 @@
 //! Waiting for a device, or for its thread.
 
 use crate::any::AnyDriver;
+pub use crate::pausing::Pausing;
 use saker_host::Driver;
 use std::sync::{Arc, Mutex, TryLockError};
-
-/// Rounds of polling before a waiting thread lets others run: there may be more threads than cores.
-const SPINS: u32 = 200;
-
-/// A pause while the device runs on a thread of its own.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Pausing(u32);
-
-impl Driver for Pausing {
-    #[inline]
-    fn drive(&mut self) {
-        self.0 += 1;
-        if self.0.is_multiple_of(SPINS) { std::thread::yield_now() } else { std::hint::spin_loop() }
-    }
-}
 
 /// A device that several threads wait for: whoever waits lets it make progress, one at a time.
 #[derive(Clone, Debug)]

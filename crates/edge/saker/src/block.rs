@@ -4,13 +4,12 @@
 mod data;
 mod facts;
 
-use crate::device::{self, Opened, Wanted, identify_blocks};
+use crate::device::{self, Opened, Wanted, block_queue};
 use crate::error::Error;
 use crate::url::{Backing, DeviceUrl};
+use saker_host::Connection;
 use saker_host::connect::KvQueueOptions;
 use saker_host::host_kv::{BlockQueue, KvBlockQueue};
-use saker_host::{Connection, HostError, ProtocolError};
-use saker_nvme::identify::NvmNamespace;
 use saker_runtime::AnyDriver;
 use std::ops::Range;
 
@@ -41,7 +40,9 @@ use std::ops::Range;
 pub struct Block {
     queue: KvBlockQueue,
     driver: AnyDriver,
-    connection: Connection,
+    /// Of whom they are lent to somebody else has it.
+    connection: Option<Connection>,
+    transfer_bytes_max: Option<u64>,
     profile: String,
     /// The commands of a call that are in flight, and their parts of its bytes; kept for its memory.
     flying: Vec<(u64, Range<usize>)>,
@@ -94,13 +95,21 @@ impl Block {
             (_, error) => error,
         })?;
         let Opened { mut connection, mut driver, profile } = opened;
-        let found: Box<NvmNamespace> = connection.identify(&mut driver, &identify_blocks(nsid))?;
-        let block_bytes = found.block_bytes().ok_or(HostError::from(ProtocolError::Format))?;
         let options = KvQueueOptions { entries: u32::from(url.depth) + 1, slots: url.depth };
-        let queue = connection.create_kv_queue(&mut driver, nsid, options)?;
-        let queue =
-            KvBlockQueue::new(queue, block_bytes, found.nsze.get()).with_vwc(connection.controller().vwc);
-        Ok(Self { queue, driver, connection, profile, flying: Vec::new() })
+        let queue = block_queue(&mut connection, &mut driver, nsid, options)?;
+        let mut block = Self::lent(queue, connection.transfer_bytes_max(), driver, profile);
+        block.connection = Some(connection);
+        Ok(block)
+    }
+
+    /// On a queue of a connection that somebody else has.
+    pub(crate) fn lent(
+        queue: KvBlockQueue,
+        transfer_bytes_max: Option<u64>,
+        driver: AnyDriver,
+        profile: String,
+    ) -> Self {
+        Self { queue, driver, connection: None, transfer_bytes_max, profile, flying: Vec::new() }
     }
 
     /// Erases the namespace, wholly or not at all, as [`crate::Kv::format`] does.
@@ -123,7 +132,11 @@ impl Block {
     /// ```
     pub fn format(&mut self) -> Result<(), Error> {
         let nsid = self.nsid();
-        Ok(self.connection.format(&mut self.driver, nsid)?)
+        let Some(connection) = &mut self.connection else {
+            let what = format!("namespace {nsid} is that of a main tree");
+            return Err(Error::Setting { what, todo: "format the store that it belongs to".into() });
+        };
+        Ok(connection.format(&mut self.driver, nsid)?)
     }
 
     /// Returns when everything written so far survives a power cut.

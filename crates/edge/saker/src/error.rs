@@ -71,6 +71,9 @@ pub enum Error {
         /// What to do.
         todo: String,
     },
+    /// A main tree that the program brings along cannot be used.
+    #[error("the tree at the host does not open: {0}")]
+    MainTree(String),
     /// There is no such profile.
     #[error(transparent)]
     Profile(#[from] ProfileError),

@@ -13,6 +13,7 @@ pub mod error;
 pub mod grow;
 pub mod kv;
 pub mod kv_cache;
+pub mod main_tree;
 mod part;
 mod profiles;
 mod raw;
@@ -24,6 +25,7 @@ mod settings;
 mod shared;
 pub mod store;
 mod store_error;
+mod trees;
 pub mod url;
 pub mod verify;
 

@@ -82,7 +82,20 @@ impl Block {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn transfer_bytes_max(&self) -> Option<u64> {
-        self.connection.transfer_bytes_max()
+        self.transfer_bytes_max
+    }
+
+    /// Events of a device that keeps time on a thread of this process, and how many of them came more than 5 us late. `None` for others.
+    ///
+    /// ```
+    /// let mut disk = saker::Block::open("mem:?blocks=1MiB&size=8MiB&profile=tiny&timing=real")?;
+    /// disk.write(0, &[7; 2048])?;
+    /// let (events, late) = disk.lag().expect("it keeps time");
+    /// assert!(events > 0 && late <= events);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn lag(&self) -> Option<(u64, u64)> {
+        self.driver.lag()
     }
 
     /// Everything countable; nothing while the device runs on a thread of its own.

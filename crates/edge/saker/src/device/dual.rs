@@ -2,19 +2,19 @@
 //! A store over both namespaces of a device, which hosts see as a device of its own: option `hybrid`.
 
 use super::settings::settings_of;
-use super::{Opened, Wanted, identify_blocks};
+use super::{Opened, Wanted, block_queue};
 use crate::divide::NamespacePlan;
 use crate::error::Error;
+use crate::trees::{self, Lent};
 use crate::url::{Backing, DeviceUrl};
 use saker_device::{EngineKind, Settings};
 use saker_engine::lsm::settings::{MAIN_MIN_BLOB_SIZE, MIN_BLOB_SIZE};
 use saker_engine::settings::Setting;
 use saker_engine::{EngineConfig, Packing};
 use saker_host::connect::KvQueueOptions;
-use saker_host::host_kv::{BlockSegments, HOST_PAGE_BYTES, HostKv, KvBlockQueue, extent_bytes};
-use saker_host::{Connection, HostError, KvQueue, Port, ProtocolError};
-use saker_hybrid::{DeviceLsm, Hybrid, Made, Options, Rollback, Served};
-use saker_nvme::identify::NvmNamespace;
+use saker_host::host_kv::{BlockQueue, BlockSegments, HOST_PAGE_BYTES, HostKv, KvBlockQueue, extent_bytes};
+use saker_host::{Connection, HostError, KvQueue, Patience, Port};
+use saker_hybrid::{AnyTree, DeviceLsm, Hybrid, Made, Options, Rollback, Served};
 use saker_profile::Profile;
 use saker_runtime::{AnyDriver, Dual};
 use std::sync::Arc;
@@ -25,6 +25,8 @@ const PAIRS_PART: u64 = 4;
 const QUEUES: u16 = 4;
 /// Commands in flight at most.
 const DEPTH_MAX: u16 = crate::url::DEPTH_MAX / QUEUES;
+/// Bytes of copies that go back in a turn, where each is a call of the main tree that waits: eight of 4 KiB.
+const COPIES_BYTES: u32 = 36 << 10;
 /// What RocksDB's compactions read at once (its `include/rocksdb/options.h`, `compaction_readahead_size`).
 const READAHEAD_BYTES: u64 = 2 << 20;
 
@@ -84,8 +86,9 @@ pub(super) fn asked_min_blob_size(url: &DeviceUrl) -> Result<u64, Error> {
 fn asked_of_main(url: &DeviceUrl) -> Result<Settings, Error> {
     let engine = EngineKind::LSM;
     let asked = settings_of(url, &[engine])?.swap_remove(0);
-    let is_refused =
-        |s: &&Setting| s.place().is_some() && s.name != MIN_BLOB_SIZE && asked.get(s.name).is_some();
+    // What its values are kept in is the own main tree's matter.
+    let is_kept = |name| name == MIN_BLOB_SIZE && url.main.is_none();
+    let is_refused = |s: &&Setting| s.place().is_some() && !is_kept(s.name) && asked.get(s.name).is_some();
     match engine.settings().iter().find(is_refused) {
         None => Ok(asked),
         Some(setting) => {
@@ -121,11 +124,12 @@ fn kept_min_blob_size(opened: &mut Opened, pairs: u32) -> Result<u64, Error> {
 }
 
 /// The namespaces, and how the main tree is opened. Nothing is written.
-fn made(opened: &mut Opened, asked: Settings) -> Result<Made, Error> {
+fn made(opened: &mut Opened, asked: &Settings, is_own: bool) -> Result<Made, Error> {
     let blocks = opened.namespace(Wanted::Block, None)?;
     let pairs = opened.namespace(Wanted::Kv, None)?;
     let kept = kept_min_blob_size(opened, pairs)?;
-    Ok(Made { blocks, pairs, kind: EngineKind::LSM, config: config(asked, kept)? })
+    let config = if is_own { config(asked.clone(), kept)? } else { EngineConfig::new(1, false) };
+    Ok(Made { blocks, pairs, kind: EngineKind::LSM, config })
 }
 
 /// Opens the store of a URL. Its device is the one of the URL without the option.
@@ -141,7 +145,7 @@ pub(super) fn open(url: &DeviceUrl, rollback: Rollback) -> Result<(AnyDriver, Po
     }
     below.depth = url.depth * QUEUES;
     let mut opened = Opened::open_plain(&below, 2)?;
-    let made = match made(&mut opened, asked) {
+    let made = match made(&mut opened, &asked, url.main.is_none()) {
         Ok(made) => made,
         Err(refused) => {
             super::leave(opened.driver);
@@ -152,13 +156,24 @@ pub(super) fn open(url: &DeviceUrl, rollback: Rollback) -> Result<(AnyDriver, Po
     let is_new = matches!(url.place, Backing::Memory { .. });
     let Opened { mut connection, mut driver, profile } = opened;
     let depth = KvQueueOptions { entries: u32::from(url.depth) + 1, slots: url.depth };
-    let medium = medium(&mut connection, &mut driver, blocks, depth)?;
+    let mut block_queue = block_queue(&mut connection, &mut driver, blocks, depth)?;
+    if url.main.is_none() && !is_new && has_files(&mut block_queue, &mut driver) {
+        super::leave(driver);
+        let what =
+            "its blocks have files, so it is another one; write main=rocksdb, with the program saker-rocksdb";
+        return Err(Error::MainTree(what.to_owned()));
+    }
     let queue = connection.create_kv_queue(&mut driver, pairs, depth)?;
     let space = Arc::clone(&connection.port().space);
-    let main = main_tree(medium, &made, is_new, (&mut connection, &mut driver))?;
+    let below = (&mut connection, &mut driver);
+    let main: AnyTree = match url.main.as_deref() {
+        None => Box::new(main_tree(medium(block_queue), &made, is_new, below)?),
+        Some(name) => outside(name, block_queue, (asked, is_new, &profile), &made, below)?,
+    };
     let batch_bytes = batch_bytes(&mut connection, &mut driver, &queue)?;
     let device = DeviceLsm::new(queue, connection, batch_bytes);
-    let options = Options { rollback, ..Options::default() };
+    let usual = Options { rollback, ..Options::default() };
+    let options = if url.main.is_some() { Options { buffer_bytes: COPIES_BYTES, ..usual } } else { usual };
     let store = Hybrid::open(main, device, options, || saker_host::Driver::drive(&mut driver))?;
     // Formats count on from there.
     let [a, b, c, d, e, f] = super::tcp::salt();
@@ -179,19 +194,42 @@ fn batch_bytes(
     Ok(if has_both { can.group_bytes_max } else { 0 })
 }
 
-fn medium(
-    connection: &mut Connection,
-    driver: &mut AnyDriver,
-    nsid: u32,
-    depth: KvQueueOptions,
-) -> Result<BlockSegments, Error> {
-    let found: Box<NvmNamespace> = connection.identify(driver, &identify_blocks(nsid))?;
-    let block_bytes = found.block_bytes().ok_or(HostError::from(ProtocolError::Format))?;
-    let blocks = found.nsze.get();
-    let queue = connection.create_kv_queue(driver, nsid, depth)?;
-    let queue = KvBlockQueue::new(queue, block_bytes, blocks).with_vwc(connection.controller().vwc);
-    let extent_bytes = extent_bytes(blocks.saturating_mul(block_bytes.into()));
-    Ok(BlockSegments::with_pages(queue, extent_bytes, HOST_PAGE_BYTES))
+/// How files on blocks begin (`saker_kvfs`, `layout.rs`), which the own main tree would take for what a cut has left.
+const FILES: &[u8] = b"SAKERFS1";
+
+/// Whether there are files on the blocks. If they cannot be read the tree says so itself.
+fn has_files(queue: &mut KvBlockQueue, driver: &mut AnyDriver) -> bool {
+    let Some(ticket) = queue.read(0, 1) else { return false };
+    queue.ring();
+    for _ in 0..Patience::default().polls_max {
+        if let Some(done) = queue.poll().filter(|done| done.ticket == ticket) {
+            let found = done.data.unwrap_or_default();
+            return done.status.is_success() && found.starts_with(FILES);
+        }
+        saker_host::Driver::drive(driver);
+    }
+    false
+}
+
+fn medium(queue: KvBlockQueue) -> BlockSegments {
+    let extent_bytes = extent_bytes(queue.blocks().saturating_mul(queue.block_bytes().into()));
+    BlockSegments::with_pages(queue, extent_bytes, HOST_PAGE_BYTES)
+}
+
+/// A main tree that the program brings along, on a queue of its own; a Format that was cut is carried out.
+fn outside(
+    name: &str,
+    queue: KvBlockQueue,
+    (settings, is_new, profile): (Settings, bool, &str),
+    made: &Made,
+    (connection, driver): (&mut Connection, &mut AnyDriver),
+) -> Result<AnyTree, Error> {
+    let refused = |what| Error::MainTree(what);
+    let open = trees::named(name).ok_or_else(|| refused(format!("there is no `{name}`")))?;
+    let (transfer_bytes_max, profile) = (connection.transfer_bytes_max(), profile.to_owned());
+    let mut main = open(Lent { queue, transfer_bytes_max, profile, is_new, settings }).map_err(refused)?;
+    saker_hybrid::served::finish_format(&mut main, made, connection, driver)?;
+    Ok(main)
 }
 
 /// The main tree: new, or recovered; a Format that was cut is carried out.

@@ -2,6 +2,7 @@
 //! From a URL to a connected device, and back: opening and orderly closing, whatever the flash is kept in.
 
 pub(crate) mod attach;
+mod blocks;
 pub(crate) mod damaged;
 pub(crate) mod dual;
 pub(crate) mod identity;
@@ -18,6 +19,7 @@ use crate::image::{self, Access};
 use crate::profiles::profile_named;
 use crate::url::{Backing, DeviceUrl, Salvage, Timing};
 use attach::attach;
+pub(crate) use blocks::block_queue;
 use damaged::Wishes;
 use records::{config_of, records};
 use saker_assembly::Build;
@@ -162,8 +164,12 @@ pub(crate) fn close(driver: AnyDriver) -> Result<(), Error> {
         AnyDriver::Thread(thread) => close_device(thread.stop()),
         AnyDriver::Dual(dual) => close(dual.into_driver()),
         AnyDriver::Sharded(shards) => shards.into_turns().into_iter().try_for_each(close),
-        // The target looks after its image, the kernel after its device.
-        AnyDriver::Remote(_) | AnyDriver::Linux(_) | AnyDriver::VfioUser(_) | AnyDriver::Gone => Ok(()),
+        // The target looks after its image, the kernel after its device, and who has its thread after that.
+        AnyDriver::Elsewhere(_)
+        | AnyDriver::Remote(_)
+        | AnyDriver::Linux(_)
+        | AnyDriver::VfioUser(_)
+        | AnyDriver::Gone => Ok(()),
     }
 }
 

@@ -84,6 +84,19 @@ impl Kv {
         Ok(told.map(|told| told.into_iter().chain(own).collect()))
     }
 
+    /// Events of a device that keeps time on a thread of this process, and how many of them came more than 5 us late. `None` for others.
+    ///
+    /// ```
+    /// # let mut kv = saker::Kv::open("mem:?size=4MiB&profile=tiny&timing=real")?;
+    /// kv.put(b"key", b"value")?;
+    /// let (events, late) = kv.lag().expect("it keeps time");
+    /// assert!(events > 0 && late <= events);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn lag(&mut self) -> Option<(u64, u64)> {
+        self.store.native().driver_mut().lag()
+    }
+
     /// Counters of the read cache.
     ///
     /// ```

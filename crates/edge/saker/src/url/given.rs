@@ -20,6 +20,12 @@ pub(super) fn without_effect(
     if matches!(url.place, Backing::Memory { blocks: 0, map_cache: 1.., .. }) {
         return Some(("map_cache without blocks", "give blocks=SIZE, too: it is their map's"));
     }
+    if names.contains("main") && url.hybrid.is_none() {
+        return Some((
+            "main without hybrid",
+            "add hybrid: it is the main tree of a store over both namespaces",
+        ));
+    }
     if url.hybrid.is_some() {
         let alone = [
             ("engine", "hybrid with engine", "leave engine out: both trees are lsm"),

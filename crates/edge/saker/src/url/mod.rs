@@ -52,6 +52,7 @@ pub use size::parse_size;
 pub use tcp::TcpPlace;
 pub use vfio::VfioPlace;
 
+use crate::trees;
 use saker_device::{EngineKind, Settings, Typed};
 use saker_flash::FaultPlan;
 use saker_host::{CacheOptions, CachePolicy};
@@ -129,7 +130,8 @@ impl DeviceUrl {
             return Err(bad(what.into(), todo));
         }
         parsed.given = names.iter().map(|name| (*name).to_owned()).collect();
-        if parsed.timing == Timing::Real {
+        // The tree's own threads wait for its blocks.
+        if parsed.timing == Timing::Real || parsed.main.is_some() {
             parsed.threads = 1;
         }
         if let (Some(_), Backing::Memory { engine, .. }) = (parsed.hybrid, &mut parsed.place) {
@@ -163,6 +165,7 @@ impl DeviceUrl {
             readonly: false,
             salvage: None,
             hybrid: None,
+            main: None,
             given: BTreeSet::new(),
         }
     }
@@ -253,6 +256,9 @@ impl DeviceUrl {
                 });
             }
             ("readonly" | "salvage", Backing::Memory { .. }) => return Err("it is for file:".into()),
+            ("main", _) if value == trees::OWN => self.main = None,
+            ("main", _) if trees::named(value).is_some() => self.main = Some(value.into()),
+            ("main", _) => return Err(format!("write one of {}", trees::names())),
             ("timing", _) => {
                 self.timing = match value {
                     "off" => Timing::Off,

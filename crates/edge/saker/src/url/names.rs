@@ -7,10 +7,11 @@ use saker_device::EngineKind;
 /// This host's own, whatever the device.
 const ALL: [&str; 6] = ["depth", "nsid", "cache", "cache_policy", "cache_value_max", "hybrid"];
 /// Of devices in this process.
-const LOCAL: [&str; 12] = [
+const LOCAL: [&str; 13] = [
     "profile",
     "timing",
     "threads",
+    "main",
     "transfer",
     "prefault",
     "fault.seed",
@@ -63,6 +64,9 @@ fn whose(name: &str, place: &Backing) -> Option<String> {
     let is_local = [&LOCAL[..], &MEMORY, &FILE].concat().contains(&name)
         || EngineKind::setting_names().any(|known| known == name);
     match place {
+        Backing::Tcp(_) | Backing::Linux(_) | Backing::VfioUser(_) if name == "main" => {
+            Some("main is for mem: and file: devices".to_owned())
+        }
         Backing::Tcp(_) if is_local => Some(format!("{name} is the target's: give it to `saker serve`")),
         Backing::Linux(_) if is_local => Some(format!("the device has its own {name}")),
         Backing::VfioUser(_) if is_local => Some(format!("{name} is the server's: give it to `saker serve`")),

@@ -141,6 +141,8 @@ pub struct DeviceUrl {
     pub salvage: Option<Salvage>,
     /// A store over a namespace of blocks and one of pairs, and when copies go back from the one to the other; `None`: one namespace.
     pub hybrid: Option<Rollback>,
+    /// The tree at the host of such a store, if it is one that the program brings along ([`crate::main_tree`]).
+    pub main: Option<String>,
     /// The names of the options that the URL has.
     pub given: BTreeSet<String>,
 }
