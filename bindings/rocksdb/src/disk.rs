@@ -35,6 +35,15 @@ impl AnyDisk {
         }
     }
 
+    /// Events of a device that keeps time in this process, and how many of them came late.
+    pub fn lag(&mut self) -> Option<(u64, u64)> {
+        match self {
+            Self::Device(disk) => disk.lag(),
+            #[cfg(feature = "inside")]
+            Self::Inside(_) => None,
+        }
+    }
+
     /// Closes a device in order.
     ///
     /// # Errors

@@ -12,5 +12,7 @@ pub mod disk;
 pub mod engine;
 #[cfg(feature = "env")]
 pub mod env;
+#[cfg(feature = "inside")]
+pub mod main_tree;
 pub mod outcome;
 pub mod volume;

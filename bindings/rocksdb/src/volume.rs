@@ -92,6 +92,15 @@ impl Volume {
         Ok(volume)
     }
 
+    /// Files on blocks that are open already, under a name that no URL has.
+    #[cfg(feature = "inside")]
+    pub fn over(name: &str, files: Files, sends_flushes: bool) -> Arc<Self> {
+        let files = Mutex::new(Some(files));
+        let volume = Arc::new(Self { files, sends_flushes, is_readonly: false, inside: None });
+        lock(&OPEN).push((name.to_owned(), Arc::downgrade(&volume)));
+        volume
+    }
+
     /// Files inside a device of this program, under a name that no URL has.
     #[cfg(feature = "inside")]
     pub fn inside(
@@ -154,6 +163,11 @@ impl Volume {
     #[cfg(feature = "inside")]
     pub fn device_stats(&self) -> Option<saker::Stats> {
         self.with(|files| Ok(files.disk_mut().stats())).ok().flatten()
+    }
+
+    /// Events of its device, if that keeps time in this process, and how many of them came late.
+    pub fn lag(&self) -> Option<(u64, u64)> {
+        self.with(|files| Ok(files.disk_mut().lag())).ok().flatten()
     }
 
     /// What was done to names is durable when this returns.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where the database is.
-pub(super) const PATH: &str = "/db";
+pub(crate) const PATH: &str = "/db";
 /// Of the bytes for files, what puts leave free: logs, and merges that have written tables and not yet removed what they replace.
 const LEFT_BY_PUTS: u64 = 4;
 /// The same of deletes, which make room.
@@ -26,7 +26,7 @@ const LEFT_BY_DELETES: u64 = 16;
 const FILES_PER_MEMTABLE: u64 = 64;
 const MEMTABLE_BYTES: std::ops::RangeInclusive<u64> = 256 << 10..=64 << 20;
 /// RocksDB's default.
-const CACHE_BYTES: usize = 32 << 20;
+pub(crate) const CACHE_BYTES: usize = 32 << 20;
 
 /// Volumes of this program so far: each has a name of its own.
 static VOLUMES: AtomicU64 = AtomicU64::new(0);
@@ -54,9 +54,19 @@ fn is_new(disk: &mut RelayDisk) -> Result<bool, FsError> {
     Ok(true)
 }
 
+/// Bytes of a memtable of a database on so many bytes of files.
+pub(crate) fn memtable_bytes(files_bytes: u64) -> u64 {
+    (files_bytes / FILES_PER_MEMTABLE).clamp(*MEMTABLE_BYTES.start(), *MEMTABLE_BYTES.end())
+}
+
+/// What puts, and deletes, leave free of so many bytes of files.
+pub(crate) fn leaves(files_bytes: u64) -> (u64, u64) {
+    (files_bytes / LEFT_BY_PUTS, files_bytes / LEFT_BY_DELETES)
+}
+
 /// The settings of a database on so many bytes of files.
-pub(super) fn options(files_bytes: u64) -> Options {
-    let memtable = (files_bytes / FILES_PER_MEMTABLE).clamp(*MEMTABLE_BYTES.start(), *MEMTABLE_BYTES.end());
+pub(crate) fn options(files_bytes: u64) -> Options {
+    let memtable = memtable_bytes(files_bytes);
     let mut options = Options::default();
     options.create_if_missing(true);
     options.set_write_buffer_size(memtable as usize);
@@ -77,7 +87,7 @@ pub(super) fn options(files_bytes: u64) -> Options {
     options
 }
 
-fn told(error: &rocksdb::Error) -> KvError {
+pub(crate) fn told(error: &rocksdb::Error) -> KvError {
     match error.kind() {
         ErrorKind::Corruption => KvError::Corrupt,
         _ if error.as_ref().contains("No space") || error.as_ref().contains("no space") => {

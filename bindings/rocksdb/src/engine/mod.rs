@@ -71,11 +71,13 @@ impl Factory for RocksDbs {
 
 static REGISTRATION: Registration = Registration::outside::<RocksDbs>();
 
-/// Adds the engine to those of this program. Call it before anything is opened.
+/// Adds the engine to those of this program, and RocksDB to the main trees of stores over both namespaces. Call it before anything is opened.
 pub fn add() -> EngineKind {
     let engine = EngineKind::add(&REGISTRATION);
     #[cfg(feature = "store")]
     saker_bench::clock::add_at_host(engine, at_host::open);
+    #[cfg(feature = "store")]
+    crate::main_tree::add();
     engine
 }
 

@@ -5,7 +5,7 @@
 //! Operations follow from the seed and their number. The child tells the number of each that was acknowledged; the parent grants the one
 //! behind the last either outcome.
 
-use super::{Rng, Target, engine, image, saker, seed, tier};
+use super::{Rng, Target, both, image, saker, seed, tier};
 use saker::Kv;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 const CHILD: &str = "SAKER_TEST_ROCKSDB_CHILD";
 const KEYS: u64 = 200;
 
-type Pairs = BTreeMap<Vec<u8>, Vec<u8>>;
+pub type Pairs = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// The key of an operation, and its value; none: it deletes.
 fn operation(n: u64) -> (Vec<u8>, Option<Vec<u8>>) {
@@ -39,7 +39,7 @@ fn carry_out(kv: &mut Kv, n: u64) {
     }
 }
 
-fn apply(pairs: &mut Pairs, n: u64) {
+pub fn apply(pairs: &mut Pairs, n: u64) {
     match operation(n) {
         (key, Some(value)) => drop(pairs.insert(key, value)),
         (key, None) => drop(pairs.remove(&key)),
@@ -51,10 +51,11 @@ fn apply(pairs: &mut Pairs, n: u64) {
 fn child() {
     let Ok(told) = std::env::var(CHILD) else { return };
     let (url, first) = told.split_once(' ').expect("two words");
-    engine();
+    both::add();
     let mut kv = Kv::open(url).expect("opens");
     let mut out = std::io::stdout().lock();
     for n in first.parse::<u64>().expect("a number").. {
+        both::stop(both::killed::is_stopped_at(n));
         carry_out(&mut kv, n);
         // The parent may have gone.
         if writeln!(out, "\nacknowledged {n}").and_then(|()| out.flush()).is_err() {
@@ -64,7 +65,7 @@ fn child() {
 }
 
 /// Lets a child work on a device, and has it killed after a while. The number behind the last one that was acknowledged.
-fn life(url: &str, first: u64, operations: u64, end: impl FnOnce()) -> u64 {
+pub fn life(url: &str, first: u64, operations: u64, end: impl FnOnce()) -> u64 {
     let mut child = Command::new(std::env::current_exe().expect("it has a path"))
         .args(["--exact", "killed::child", "--nocapture", "--test-threads=1"])
         .env(CHILD, format!("{url} {first}"))
@@ -93,7 +94,7 @@ fn life(url: &str, first: u64, operations: u64, end: impl FnOnce()) -> u64 {
 }
 
 /// Compares a device with what it has to have; the operation `next` may have been done.
-fn compare(kv: &mut Kv, pairs: &mut Pairs, next: u64) {
+pub fn compare(kv: &mut Kv, pairs: &mut Pairs, next: u64) {
     let (key, _) = operation(next);
     let mut other = pairs.clone();
     apply(&mut other, next);
@@ -110,7 +111,7 @@ fn compare(kv: &mut Kv, pairs: &mut Pairs, next: u64) {
 }
 
 /// Operations of a life.
-fn some(rng: &mut Rng) -> u64 {
+pub fn some(rng: &mut Rng) -> u64 {
     match rng.below(4) {
         0 => 1 + rng.below(10),
         _ => 1 + rng.below(600),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! RocksDB as the engine of a device: a model on all places of devices, full ones, refusals, processes that are killed.
 
+mod both;
 mod full;
 mod killed;
 mod model;

@@ -3,9 +3,10 @@
 //! that has a thread of its own.
 
 use super::{Cpus, RealRun, on_threads, since};
-use saker::{EngineKind, Stats};
+use saker::{EngineKind, Kv, Stats, Store};
 use saker_assembly::Build;
 use saker_host::{HostError, KvError};
+use saker_hybrid::Rollback;
 use saker_link::Traffic;
 use saker_sim::Instant;
 use saker_store::{Op, Share};
@@ -32,6 +33,55 @@ pub trait WaitingStore: Debug + Send + Sync {
     fn flush(&self) -> Result<(), Failed>;
     /// What its device counts.
     fn stats(&self) -> Option<Stats>;
+    /// Counters of its own, by name.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+}
+
+/// Counters that only a hybrid has.
+pub const HYBRID_COUNTERS: [&str; 9] = [
+    "redirected_writes",
+    "redirections",
+    "redirected_held",
+    "redirected_turned_back",
+    "device_reads",
+    "rollbacks",
+    "rollback_moved",
+    "device_emptied",
+    "metadata_bytes",
+];
+
+/// The store over both namespaces whose main tree is one that the program brings along. Threads share it, one call at a time.
+#[derive(Debug)]
+struct Both(Store);
+
+impl WaitingStore for Both {
+    fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Failed> {
+        self.0.put(key, value).map_err(|why| why.to_string())
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Failed> {
+        self.0.get(key).map_err(|why| why.to_string())
+    }
+
+    fn delete(&self, key: &[u8]) -> Result<bool, Failed> {
+        self.0.delete(key).map_err(|why| why.to_string())
+    }
+
+    fn flush(&self) -> Result<(), Failed> {
+        self.0.flush().map_err(|why| why.to_string())
+    }
+
+    fn stats(&self) -> Option<Stats> {
+        self.0.with(|kv| Ok(kv.stats())).ok().flatten()
+    }
+
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        let told = self.0.with(Kv::counters).ok().flatten().unwrap_or_default();
+        let of = |name| told.iter().find(|counter| counter.name == name).map(|counter| (name, counter.value));
+        HYBRID_COUNTERS.into_iter().filter_map(of).collect()
+    }
 }
 
 /// Opens such a store on the block namespace of a URL, which is empty.
@@ -59,6 +109,20 @@ fn url(build: &Build) -> String {
     format!("mem:?size={size}&blocks={blocks}&profile={profile}&threads=1")
 }
 
+/// The hybrid of such a store, by that policy, on a device of as much flash.
+pub(crate) fn run_hybrid(
+    policy: Rollback,
+    build: &Build,
+    cpus: &Cpus,
+    jobs: &[Job],
+) -> Result<RealRun, HostError> {
+    let bytes = build.shape.geometry.segment_bytes() * u64::from(build.shape.geometry.segments);
+    let (profile, main) = (&build.profile.name, build.engine.name());
+    let url = format!("mem:?size={}&profile={profile}&hybrid={}&main={main}", 2 * bytes, policy.name());
+    let store = Store::open(&url).map_err(|why| failed(&why.to_string()))?;
+    run_on(&Both(store), build, cpus, jobs)
+}
+
 /// Runs jobs one after the other, each on as many threads as the first.
 pub(crate) fn run_at_host(
     open: OpenAtHost,
@@ -67,6 +131,10 @@ pub(crate) fn run_at_host(
     jobs: &[Job],
 ) -> Result<RealRun, HostError> {
     let store = open(&url(build)).map_err(|why| failed(&why))?;
+    run_on(store.as_ref(), build, cpus, jobs)
+}
+
+fn run_on(store: &dyn WaitingStore, build: &Build, cpus: &Cpus, jobs: &[Job]) -> Result<RealRun, HostError> {
     let threads = jobs.first().map_or(1, |job| job.threads.max(1));
     let mut run = RealRun::default();
     for job in jobs {
@@ -77,7 +145,7 @@ pub(crate) fn run_at_host(
             let mut share = Share::of(&job.operations, n, threads);
             while let Some(op) = share.first() {
                 let from = since(begun);
-                let done = carry_out(store.as_ref(), op);
+                let done = carry_out(store, op);
                 result.note(from, since(begun), done.is_ok());
                 share.skip(1);
             }
@@ -89,6 +157,7 @@ pub(crate) fn run_at_host(
             store.flush().map_err(|why| failed(&why))?;
             result.elapsed = since(begun).since(Instant::ZERO);
         }
+        result.counters = store.counters();
         count(&mut result, &before, &store.stats().unwrap_or_default(), build);
         run.results.push(result);
     }

@@ -12,7 +12,7 @@ mod driver;
 mod host;
 mod sessions;
 
-pub use at_host::{Failed, OpenAtHost, WaitingStore, add_at_host};
+pub use at_host::{Failed, HYBRID_COUNTERS, OpenAtHost, WaitingStore, add_at_host};
 pub use cpus::{Cpus, How};
 
 use driver::{OnClock, drive};
@@ -58,6 +58,9 @@ pub fn run_real(
     if let (StoreKind::Host, true) = (kind, build.engine.has_workers()) {
         let open = at_host::at_host(build.engine).ok_or_else(refused)?;
         return at_host::run_at_host(open, build, &how.cpus, jobs);
+    }
+    if let (StoreKind::Hybrid(options), true) = (kind, build.engine.has_workers()) {
+        return at_host::run_hybrid(options.rollback, build, &how.cpus, jobs);
     }
     let (pairs, depth) = match kind {
         StoreKind::Host => (1, block_depth(first)),

@@ -272,6 +272,11 @@ pub fn has_cache(store: EngineKind) -> bool {
     store.has_setting(CACHE)
 }
 
+/// Whether it can be the main tree of a store over both namespaces.
+pub fn has_hybrid(store: EngineKind) -> bool {
+    store == EngineKind::LSM || saker::main_tree::has(store.name())
+}
+
 /// The setting that is its size.
 const CACHE: &str = "cache_bytes";
 
@@ -296,7 +301,7 @@ fn row(
     let mut runs = Runs { timing, cpus: &plan.cpus, lag: (0, 0) };
     let host = runs.run(StoreKind::Host, &block, &jobs)?;
     let mut cells = vec![cell(StoreKind::Host, store.over_blocks(), host)];
-    for options in plan.hybrids.iter().filter(|_| store == EngineKind::LSM) {
+    for options in plan.hybrids.iter().filter(|_| has_hybrid(store)) {
         let kind = StoreKind::Hybrid(*options);
         cells.push(cell(kind, store, runs.run(kind, &block, &jobs)?));
     }

@@ -2,7 +2,7 @@
 //! Comparisons: from arguments to the lab, and from its rows to a report.
 
 use saker::EngineKind;
-use saker_bench::clock::Cpus;
+use saker_bench::clock::{Cpus, HYBRID_COUNTERS};
 use saker_bench::compare::{self, Cell, HybridOptions, Input, Plan, RollbackPolicy, Row, Timing};
 use saker_host::CacheOptions;
 use saker_lab::Settings as Changes;
@@ -133,7 +133,8 @@ fn stores(args: &CompareArgs) -> Result<Vec<EngineKind>, CliError> {
 
 /// The hybrids of the policies, of a store that can be one.
 fn hybrids(args: &CompareArgs) -> Result<Vec<HybridOptions>, CliError> {
-    if !args.hybrid.is_empty() && !args.store.iter().any(|store| store == EngineKind::LSM.name()) {
+    let has_hybrid = |store: &String| EngineKind::named(store).is_some_and(compare::has_hybrid);
+    if !args.hybrid.is_empty() && !args.store.iter().any(has_hybrid) {
         return Err(CliError::usage(
             "only the store `lsm` has a hybrid",
             "add --store lsm, or leave --hybrid out",
@@ -202,19 +203,6 @@ fn add_percents(r: &RunResult, add: &mut dyn FnMut(&str, f64)) {
     }
 }
 
-/// Counters that only a hybrid has.
-const HYBRID: [&str; 9] = [
-    "redirected_writes",
-    "redirections",
-    "redirected_held",
-    "redirected_turned_back",
-    "device_reads",
-    "rollbacks",
-    "rollback_moved",
-    "device_emptied",
-    "metadata_bytes",
-];
-
 fn metrics(cell: &Cell) -> Vec<Metric> {
     let mut all = Vec::new();
     for (phase, r) in [("put", &cell.put), ("get", &cell.get)] {
@@ -228,7 +216,7 @@ fn metrics(cell: &Cell) -> Vec<Metric> {
         add("link_bytes_per_operation", per_op(r.link_bytes));
         add("nand_pages_programmed", r.nand_pages as f64);
         add("errors", r.errors as f64);
-        for (name, n) in r.counters.iter().filter(|(name, _)| HYBRID.contains(name)) {
+        for (name, n) in r.counters.iter().filter(|(name, _)| HYBRID_COUNTERS.contains(name)) {
             add(name, *n as f64);
         }
         add_percents(r, &mut add);
