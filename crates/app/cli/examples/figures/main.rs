@@ -5,7 +5,7 @@
 //! cargo run --release -p saker-cli --example figures -- NAME...
 //! ```
 //!
-//! Names: `virtual`, `media`, `overhead`, `sparse`, `dump`, `load`. Files go to the directory for temporary files
+//! Names: `virtual`, `virtual-lsm`, `media`, `overhead`, `sparse`, `dump`, `load`. Files go to the directory for temporary files
 //! (`TMPDIR`). Run it while nothing else runs.
 
 mod child;
@@ -15,6 +15,7 @@ mod media;
 mod overhead;
 mod pairs;
 mod sparse;
+mod virtual_lsm;
 mod virtual_time;
 
 use std::error::Error;
@@ -25,8 +26,9 @@ type Outcome = Result<(), Box<dyn Error>>;
 
 type Figure = (&'static str, fn() -> Outcome);
 
-const NAMES: [Figure; 6] = [
+const NAMES: [Figure; 7] = [
     ("virtual", virtual_time::run),
+    ("virtual-lsm", virtual_lsm::run),
     ("media", media::run),
     ("overhead", overhead::run),
     ("sparse", sparse::run),

@@ -53,7 +53,7 @@ fn seconds(build: &Build, jobs: &[Job]) -> Result<f64, Box<dyn std::error::Error
 }
 
 /// Nanoseconds that this thread has been on a processor (proc(5), schedstat): other processes do not count.
-fn processor_ns() -> u64 {
+pub fn processor_ns() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0)
 }
