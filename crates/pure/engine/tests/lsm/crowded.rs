@@ -5,7 +5,7 @@
 use super::inside::{adapt, ask_for};
 use saker_engine::{LsmConfig, LsmStore};
 
-fn crowded(config: LsmConfig) -> LsmConfig {
+pub fn crowded(config: LsmConfig) -> LsmConfig {
     LsmConfig {
         compaction_threads: 2,
         max_write_buffer_number: 3,

@@ -1,62 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The suite of ordered stores while files of level 0 are merged within the level: several threads, memtables of few entries, and a
-//! level 1 that takes long to merge.
+//! Files of level 0 are merged within the level in the suite of [`super::crowded`], and cuts, restarts and full devices meet such merges.
 
+use super::crowded::crowded;
 use super::inside::{adapt, ask_for};
 use crate::ordered::Ordered;
 use crate::ordered::bench::{Bench as Rig, Model, scale};
 use crate::ordered::cuts::{history_with, recovers_cut, recovers_killed};
-use saker_engine::{Condition, KvError, LsmConfig, LsmStore};
+use saker_engine::{Condition, KvError, LsmStore};
 use saker_flash::FaultPlan;
 use saker_segment_store::PowerHistory;
 use std::cell::Cell;
-
-fn crowded(config: LsmConfig) -> LsmConfig {
-    LsmConfig {
-        compaction_threads: 2,
-        max_write_buffer_number: 3,
-        write_buffer_size: 10 * 72,
-        max_bytes_for_level_base: 8 << 10,
-        level0_file_num_compaction_trigger: 1,
-        level0_slowdown_writes_trigger: 20,
-        level0_stop_writes_trigger: 36,
-        soft_pending_compaction_bytes_limit: 1 << 40,
-        hard_pending_compaction_bytes_limit: 1 << 40,
-        ..config
-    }
-}
-
-macro_rules! suite {
-    ($($name:ident: $size:expr;)*) => {
-        $(mod $name {
-            suite!(@tests $size, histories { with_a_capacitor with_failing_programs });
-            suite!(@tests $size, cuts { kills_at_every_event power_cuts_at_every_event lost_rings_keep_what_was_flushed });
-            suite!(@tests $size, groups { power_cuts_between_groups a_lost_ring_loses_whole_groups });
-            suite!(@tests $size, pinned { a_snapshot_reads_from_failed_pages_and_holds_up_no_flush });
-            suite!(@tests $size, strict { every_need_names_all_pages });
-            suite!(@tests $size, space { a_full_store_still_reads_deletes_and_then_stores churn_leaks_no_space });
-            suite!(@tests $size, released { makes_room_in_larger_segments is_cut_at_every_event });
-            suite!(@tests $size, nearly_full {
-                long_pairs_make_room_for_others every_write_on_the_brink_ends new_pairs_gain_no_capacity
-                every_group_on_the_brink_ends
-            });
-        })*
-    };
-    (@tests $size:expr, $module:ident { $($test:ident)* }) => {
-        $(#[test]
-        fn $test() {
-            super::adapt(super::crowded);
-            super::ask_for($size, None);
-            crate::ordered::$module::$test::<super::LsmStore>();
-        })*
-    };
-}
-
-suite! {
-    apart: 0;
-    mixed: 64;
-    inside: u32::MAX;
-}
 
 thread_local! {
     /// Cuts that met a merge within level 0 on its way, and all.
