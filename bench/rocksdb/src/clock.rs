@@ -26,6 +26,18 @@ fn cpu_us() -> f64 {
         * TICK_US
 }
 
+/// Bytes that this process has given to write calls so far. Those of a tmpfs reach no disk, so nothing else counts them.
+#[cfg(any(test, feature = "rocksdb"))]
+pub fn given_to_writes() -> u64 {
+    std::fs::read_to_string("/proc/self/io").ok().and_then(|io| written(&io)).unwrap_or(0)
+}
+
+/// The line `wchar` of /proc/PID/io.
+#[cfg(any(test, feature = "rocksdb"))]
+fn written(io: &str) -> Option<u64> {
+    io.lines().find_map(|line| line.strip_prefix("wchar: "))?.parse().ok()
+}
+
 /// Linux shows these times in hundredths of a second to every program (USER_HZ).
 const TICK_US: f64 = 1e4;
 
@@ -42,5 +54,14 @@ mod tests {
         let line = "7 (a) b) S 1 2 3 4 5 6 7 8 9 10 123 45 0 0";
         assert_eq!(super::ticks(line), Some(168));
         assert_eq!(super::ticks("7 (a"), None);
+    }
+
+    #[test]
+    fn bytes_of_write_calls_are_found() {
+        assert_eq!(super::written("rchar: 5\nwchar: 17\nwrite_bytes: 4096\n"), Some(17));
+        assert_eq!(super::written("rchar: 5\n"), None);
+        let before = super::given_to_writes();
+        std::fs::write("/dev/null", [0; 5000]).expect("taken");
+        assert!(super::given_to_writes() >= before + 5000, "Linux tells them");
     }
 }

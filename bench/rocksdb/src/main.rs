@@ -53,7 +53,8 @@ struct Cli {
     /// Where RocksDB and our image files lie: a tmpfs.
     #[arg(long, default_value = "/dev/shm")]
     dir: PathBuf,
-    /// More options for our device's URL, such as `level0_file_num_compaction_trigger=8`.
+    /// More options for our device's URL, such as `level0_file_num_compaction_trigger=8`; `min_blob_size=unlimited` keeps values in the
+    /// tree, as RocksDB does.
     #[arg(long, default_value = "")]
     url: String,
     /// Seed of the order of keys.
@@ -105,7 +106,7 @@ fn run(cli: &Cli) -> Result<(), Fault> {
         return Ok(());
     }
     let work = Work::new(shape, cli.seed);
-    let mut report = Report::new(shape, cli.repetitions);
+    let mut report = Report::new(shape, work.pair_bytes(), cli.repetitions);
     for durability in &cli.columns {
         let mut column = Column::new(*durability);
         for repetition in 0..cli.repetitions {
@@ -117,8 +118,8 @@ fn run(cli: &Cli) -> Result<(), Fault> {
                 }
                 let mut store = open(cli, ours, *durability)?;
                 column.options(ours, store.options());
-                let times = work.run(store.as_mut(), &mut report_progress(cli, store_name(ours)))?;
-                column.add(ours, times, store.memory_bytes());
+                let run = work.run(store.as_mut(), &mut report_progress(cli, store_name(ours)))?;
+                column.add(ours, run, store.memory_bytes());
             }
         }
         report.columns.push(column);

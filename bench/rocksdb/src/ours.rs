@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Our side: the LSM engine of a device in memory, or of an image on the tmpfs, through the library's door.
 
-use crate::store::{Durability, Fault, Store};
+use crate::store::{Bytes, Durability, Fault, Store};
 use saker::{EngineKind, ImagePlan, KeyRange, Kv, ScanOptions};
+use saker_profile::Profile;
 use std::path::Path;
 
 /// An open device.
 pub struct Ours {
     kv: Kv,
     url: String,
+    page_bytes: u64,
     buffer: Vec<u8>,
     _dir: tempfile::TempDir,
 }
 
 /// Heads of records, entries of tables while they are merged, and room that collections keep, for each pair.
 const BESIDE_BYTES: u64 = 160;
+
+/// The device's hardware.
+const PROFILE: &str = "default";
 
 /// Flash for so many pairs, a quarter of it spare, and a GiB for the segments of 48 MiB that the store keeps back.
 pub fn flash_bytes(pairs: u64, pair_bytes: u64) -> u64 {
@@ -28,12 +33,13 @@ impl Ours {
         let url = if durability == Durability::File {
             let path = dir.path().join("saker.img");
             let engine = EngineKind::named("lsm").ok_or("this build has no lsm engine")?;
-            ImagePlan { engine, ..ImagePlan::kv(bytes, "default", 1) }.create(&path)?;
+            ImagePlan { engine, ..ImagePlan::kv(bytes, PROFILE, 1) }.create(&path)?;
             format!("file:{}?{more}", path.display())
         } else {
-            format!("mem:?engine=lsm&size={bytes}&{more}")
+            format!("mem:?engine=lsm&profile={PROFILE}&size={bytes}&{more}")
         };
-        Ok(Self { kv: Kv::open(&url)?, url, buffer: vec![0; 4096], _dir: dir })
+        let page_bytes = Profile::builtin(PROFILE)?.geometry.page_bytes.get().into();
+        Ok(Self { kv: Kv::open(&url)?, url, page_bytes, buffer: vec![0; 4096], _dir: dir })
     }
 
     /// What background work has done so far.
@@ -72,6 +78,12 @@ impl Store for Ours {
     fn memory_bytes(&mut self) -> u64 {
         let memory = self.kv.stats().and_then(|s| s.namespaces.first().map(|n| n.memory));
         memory.map_or(0, |m| m.index_bytes + m.directory_bytes + m.segment_bytes)
+    }
+
+    fn bytes(&mut self) -> Result<Bytes, Fault> {
+        let stats = self.kv.stats().ok_or("the device does not tell what it has written")?;
+        let written = stats.flash.pages_programmed * self.page_bytes;
+        Ok(Bytes { written, kept: stats.flash_bytes_in_use })
     }
 
     /// Each command leaves the device a piece of background work.

@@ -2,7 +2,7 @@
 //! Medians, ratios, and the two forms they are told in.
 
 use crate::clock::Took;
-use crate::store::Durability;
+use crate::store::{Bytes, Durability};
 use crate::work::{PHASES, Shape, Times};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -13,6 +13,7 @@ pub struct Column {
     options: [String; 2],
     times: [Vec<Times>; 2],
     memory_bytes: [u64; 2],
+    bytes: [Bytes; 2],
 }
 
 /// The place of a side in pairs.
@@ -22,17 +23,25 @@ const fn side(ours: bool) -> usize {
 
 impl Column {
     pub fn new(durability: Durability) -> Self {
-        Self { durability, options: Default::default(), times: Default::default(), memory_bytes: [0; 2] }
+        let (options, times, memory_bytes, bytes) = Default::default();
+        Self { durability, options, times, memory_bytes, bytes }
     }
 
     pub fn options(&mut self, ours: bool, options: String) {
         self.options[side(ours)] = options;
     }
 
-    /// A repetition, and the memory at its end.
-    pub fn add(&mut self, ours: bool, times: Times, memory_bytes: u64) {
+    /// A repetition, bytes of its settled fill, and the memory at its end.
+    pub fn add(&mut self, ours: bool, (times, bytes): (Times, Bytes), memory_bytes: u64) {
         self.times[side(ours)].push(times);
         self.memory_bytes[side(ours)] = memory_bytes;
+        self.bytes[side(ours)] = bytes;
+    }
+
+    /// Bytes written, and kept, for each of so many bytes of keys and values; `None`: that side was left out.
+    fn amplifications(&self, ours: bool, pair_bytes: u64) -> [Option<f64>; 2] {
+        let Bytes { written, kept } = self.bytes[side(ours)];
+        [written, kept].map(|bytes| (bytes > 0).then(|| bytes as f64 / pair_bytes.max(1) as f64))
     }
 
     /// The median of one side's phase, by `pick`.
@@ -52,9 +61,18 @@ pub fn median(mut all: Vec<f64>) -> Option<f64> {
     Some(if all.len().is_multiple_of(2) { f64::midpoint(all[all.len() / 2 - 1], high) } else { high })
 }
 
+/// What is told of bytes.
+const AMPLIFICATIONS: [&str; 2] = ["bytes written for a byte stored", "bytes kept for a byte stored"];
+
+fn told(cell: Option<f64>) -> String {
+    cell.map_or("-".to_owned(), |x| format!("{x:.3}"))
+}
+
 /// The run.
 pub struct Report {
     shape: Shape,
+    /// Bytes of all pairs.
+    pair_bytes: u64,
     repetitions: u32,
     pub columns: Vec<Column>,
 }
@@ -68,8 +86,8 @@ const fn cpu(took: &Took) -> f64 {
 }
 
 impl Report {
-    pub fn new(shape: Shape, repetitions: u32) -> Self {
-        Self { shape, repetitions, columns: Vec::new() }
+    pub fn new(shape: Shape, pair_bytes: u64, repetitions: u32) -> Self {
+        Self { shape, pair_bytes, repetitions, columns: Vec::new() }
     }
 
     fn heading(&self) -> String {
@@ -94,6 +112,11 @@ impl Report {
                 "  memory at the end: saker {:.1} MiB (modelled), rocksdb {:.1} MiB",
                 mib[0], mib[1]
             );
+            let [ours, theirs] = [true, false].map(|ours| column.amplifications(ours, self.pair_bytes));
+            for (n, what) in AMPLIFICATIONS.iter().enumerate() {
+                let [ours, theirs] = [ours[n], theirs[n]].map(told);
+                let _ = writeln!(text, "  {what}, of the settled fill: saker {ours}, rocksdb {theirs}");
+            }
             let head = ["us/op saker", "rocksdb", "ratio", "cpu us/op saker", "rocksdb", "ratio"];
             let _ = write!(text, "  {:<14}", "phase");
             for name in head {
@@ -106,7 +129,7 @@ impl Report {
                     let cells =
                         [column.median(true, n, pick), column.median(false, n, pick), column.ratio(n, pick)];
                     for cell in cells {
-                        let _ = write!(text, "{:>17}", cell.map_or("-".to_owned(), |x| format!("{x:.3}")));
+                        let _ = write!(text, "{:>17}", told(cell));
                     }
                 }
                 text.push('\n');
@@ -125,7 +148,10 @@ impl Report {
                 };
                 json!({"phase": phase, "wall_us": sides(wall), "cpu_us": sides(cpu)})
             });
+            let [ours, theirs] = [true, false].map(|ours| column.amplifications(ours, self.pair_bytes));
             json!({
+                "write_amplification": {"saker": ours[0], "rocksdb": theirs[0]},
+                "space_amplification": {"saker": ours[1], "rocksdb": theirs[1]},
                 "durability": column.durability.name(),
                 "options": {"saker": column.options[0], "rocksdb": column.options[1]},
                 "memory_bytes": {"saker": column.memory_bytes[0], "rocksdb": column.memory_bytes[1]},
@@ -147,11 +173,15 @@ mod tests {
     #[test]
     fn ratios_are_of_medians() {
         let mut column = Column::new(Durability::Wal);
-        [1.0, 9.0, 2.0].iter().for_each(|us| column.add(true, times(*us), 1));
+        [1.0, 9.0, 2.0]
+            .iter()
+            .for_each(|us| column.add(true, (times(*us), Bytes { written: 30, kept: 20 }), 1));
         assert_eq!(column.ratio(0, wall), None, "nothing to compare with");
-        [3.0, 5.0].iter().for_each(|us| column.add(false, times(*us), 1));
+        [3.0, 5.0].iter().for_each(|us| column.add(false, (times(*us), Bytes::default()), 1));
         assert_eq!((column.median(true, 0, wall), column.median(false, 0, wall)), (Some(2.0), Some(4.0)));
         assert_eq!((column.ratio(3, wall), column.median(true, 0, cpu)), (Some(2.0), Some(4.0)));
         assert_eq!(median(Vec::new()), None);
+        assert_eq!(column.amplifications(true, 10), [Some(3.0), Some(2.0)]);
+        assert_eq!(column.amplifications(false, 10), [None, None]);
     }
 }

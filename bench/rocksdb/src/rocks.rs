@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! RocksDB, with its defaults but for what the comparison fixes; all of it is in [`Store::options`].
 
+use crate::clock::given_to_writes;
 pub use crate::store::Fault;
-use crate::store::{Durability, Store};
+use crate::store::{Bytes, Durability, Store};
 use rocksdb::{BlockBasedOptions, Cache, DB, DBCompressionType, Options, ReadOptions, WriteOptions};
 use std::path::Path;
 
@@ -11,7 +12,9 @@ pub struct Rocks {
     db: DB,
     write: WriteOptions,
     options: String,
-    _dir: tempfile::TempDir,
+    /// What the process had given to write calls when it was opened.
+    given_before: u64,
+    dir: tempfile::TempDir,
 }
 
 /// As RocksDB's tuning guide has it for point reads.
@@ -24,7 +27,8 @@ impl Rocks {
         let wal = durability != Durability::NoWal;
         write.disable_wal(!wal);
         let db = DB::open(&options(cache_bytes), dir.path())?;
-        Ok(Self { db, write, options: told(wal, cache_bytes), _dir: dir })
+        let given_before = given_to_writes();
+        Ok(Self { db, write, options: told(wal, cache_bytes), given_before, dir })
     }
 }
 
@@ -99,5 +103,11 @@ impl Store for Rocks {
     fn settle(&mut self) -> Result<(), Fault> {
         self.db.flush()?;
         Ok(self.db.wait_for_compact(&rocksdb::WaitForCompactOptions::default())?)
+    }
+
+    fn bytes(&mut self) -> Result<Bytes, Fault> {
+        let lengths = std::fs::read_dir(self.dir.path())?.map(|file| Ok(file?.metadata()?.len()));
+        let kept = lengths.sum::<std::io::Result<u64>>()?;
+        Ok(Bytes { written: given_to_writes() - self.given_before, kept })
     }
 }

@@ -27,6 +27,15 @@ impl Durability {
     }
 }
 
+/// What a store has done with the bytes that it was given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bytes {
+    /// It has written so many: ours whole pages of flash, RocksDB what it gave to write calls, its WAL included.
+    pub written: u64,
+    /// It keeps so many: ours pages that are programmed and not erased, with their out-of-band bytes, RocksDB its files.
+    pub kept: u64,
+}
+
 /// A store under measurement. Keys have 16 bytes.
 pub trait Store {
     /// How it was opened.
@@ -41,4 +50,6 @@ pub trait Store {
     fn memory_bytes(&mut self) -> u64;
     /// Returns when nothing is left to be done in the background.
     fn settle(&mut self) -> Result<(), Fault>;
+    /// Bytes written since it was opened, and kept now.
+    fn bytes(&mut self) -> Result<Bytes, Fault>;
 }

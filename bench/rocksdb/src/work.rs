@@ -2,7 +2,7 @@
 //! What is done to a store: every key once in random order, then reads and scans of random keys.
 
 use crate::clock::{Took, time};
-use crate::store::{Fault, Store};
+use crate::store::{Bytes, Fault, Store};
 use saker_sim::{Rng, Seed};
 use saker_workload::Permutation;
 
@@ -57,8 +57,17 @@ impl Work {
         self.seed.child(phase).rng()
     }
 
-    /// All phases. `seen` hears of each that has ended.
-    pub fn run(&self, store: &mut dyn Store, seen: &mut dyn FnMut(&str, f64)) -> Result<Times, Fault> {
+    /// Bytes of all pairs.
+    pub fn pair_bytes(&self) -> u64 {
+        self.shape.pairs * (16 + u64::from(self.shape.value_bytes))
+    }
+
+    /// All phases, and the bytes of the settled fill. `seen` hears of each that has ended.
+    pub fn run(
+        &self,
+        store: &mut dyn Store,
+        seen: &mut dyn FnMut(&str, f64),
+    ) -> Result<(Times, Bytes), Fault> {
         let mut times = Vec::new();
         let mut note = |took: Took| {
             seen(PHASES[times.len()], took.wall_us);
@@ -69,9 +78,10 @@ impl Work {
         note(filled);
         let settled = time(pairs, || store.settle())?;
         note(Took { wall_us: filled.wall_us + settled.wall_us, cpu_us: filled.cpu_us + settled.cpu_us });
+        let bytes = store.bytes()?;
         note(time(self.shape.reads, || self.read(store))?);
         note(time(self.shape.scans, || self.scan(store))?);
-        Ok(times.try_into().expect("one for each phase"))
+        Ok((times.try_into().expect("one for each phase"), bytes))
     }
 
     fn fill(&self, store: &mut dyn Store) -> Result<(), Fault> {
@@ -133,13 +143,18 @@ mod tests {
         fn settle(&mut self) -> Result<(), Fault> {
             Ok(())
         }
+        fn bytes(&mut self) -> Result<Bytes, Fault> {
+            let kept = self.0.values().map(|value| 16 + value.len() as u64).sum();
+            Ok(Bytes { written: 2 * kept, kept })
+        }
     }
 
     #[test]
     fn every_key_is_stored_once_and_found() {
         let shape = Shape { pairs: 1000, reads: 500, scans: 50, scan_pairs: 10, value_bytes: 7 };
         let mut store = Model::default();
-        Work::new(shape, 3).run(&mut store, &mut |_, _| {}).unwrap();
+        let (_, bytes) = Work::new(shape, 3).run(&mut store, &mut |_, _| {}).unwrap();
+        assert_eq!((bytes.kept, Work::new(shape, 3).pair_bytes()), (23_000, 23_000));
         assert_eq!(store.0.len(), 1000);
         let keys: Vec<_> = store.0.keys().copied().collect();
         assert_eq!(keys, (0..1000).map(key).collect::<Vec<_>>());
