@@ -140,6 +140,11 @@ impl MemCells {
     }
 }
 
+/// Segments whose memory is kept: one at least, however long they are.
+fn kept_max(g: &Geometry) -> usize {
+    (KEPT_BYTES_MAX / g.segment_bytes() as usize).max(1)
+}
+
 /// Memory for the data of a segment, not touched yet.
 fn new_segment(g: &Geometry) -> Vec<u8> {
     let memory = Vec::with_capacity(g.segment_bytes() as usize);
@@ -198,7 +203,7 @@ impl Cells for MemCells {
         self.programmed -= s.states.iter().filter(|s| **s == State::Programmed).count() as u64;
         let erased = Arc::new(Segment { epoch: s.epoch + 1, ..Segment::default() });
         let old = std::mem::replace(s, erased);
-        if (self.keeps || self.ready.len() < KEPT_BYTES_MAX / self.shape.geometry.segment_bytes() as usize)
+        if (self.keeps || self.ready.len() < kept_max(&self.shape.geometry))
             && let Some(old) = Arc::into_inner(old)
         {
             let mut memory = old.data;
@@ -280,6 +285,25 @@ mod tests {
             assert_eq!(format!("{a:?}"), format!("{b:?}"), "page {page}");
         }
         assert_eq!((ready.ready.len(), ready.bytes_in_use()), (1, plain.bytes_in_use()));
+    }
+
+    #[test]
+    fn memory_of_the_longest_segment_is_kept_too() {
+        let geometry = Geometry { page_bytes: 1 << 20, oob_bytes: 8, segment_pages: 48, segments: 3 };
+        assert!(geometry.segment_bytes() as usize > KEPT_BYTES_MAX);
+        let mut m = MemCells::new(Shape { geometry, channels: 1, luns: 1 });
+        for segment in 0..2 {
+            m.program(PageAddr(48 * segment), &[7; 64], &[1; 8]).expect("erased");
+        }
+        (0..2).for_each(|segment| m.erase(SegmentId(segment)).expect("sound"));
+        assert_eq!(m.ready.len(), 1, "that of one");
+        m.program(PageAddr(96), &[9; 64], &[2; 8]).expect("erased");
+        assert!(m.ready.is_empty());
+        let Cell::Programmed { data, .. } = m.cell(PageAddr(96)) else { panic!("programmed") };
+        assert!(
+            data[..64] == [9; 64] && data[64..].iter().all(|byte| *byte == 0),
+            "nothing is left of the old"
+        );
     }
 
     #[test]
