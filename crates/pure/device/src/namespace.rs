@@ -275,6 +275,11 @@ impl Namespace {
         if let Store::Kv(s) = &self.store { s.write_condition() } else { WriteCondition::Normal }
     }
 
+    /// Whether a write that waits in that condition would wait again ([`Engine::keeps_waiting`]).
+    pub fn keeps_waiting(&self, stopped: WriteCondition) -> bool {
+        matches!(&self.store, Store::Kv(s) if !self.read_only && s.keeps_waiting(stopped))
+    }
+
     /// So many delayed writes have waited for their turn ([`Engine::let_pass`]).
     pub fn let_pass(&mut self, writes: u32) {
         if let Store::Kv(s) = &mut self.store {

@@ -27,7 +27,7 @@ use cores::{Cores, Held, Work};
 use order::Order;
 use pipe::Pipe;
 use saker_duty::Duty;
-use saker_engine::{Crew, Job};
+use saker_engine::{Crew, Job, WriteCondition};
 use saker_flash::{Flash, MemCells, Pinned, PowerCut, SyncNumber};
 use saker_link::Sqe;
 use saker_segment_store::{PageBuffer, Reads, Tag};
@@ -96,6 +96,8 @@ struct Token {
     passes: bool,
     /// The period without writes in which it was counted last.
     counted: u32,
+    /// The condition in which it was refused last, if writes were stopped.
+    stopped: WriteCondition,
     duty: Duty,
 }
 
@@ -442,7 +444,7 @@ impl Device<Timed> {
         self.tempo.quanta_while_held = 0;
         for n in 0..self.namespaces.len() {
             if !self.tempo.blocked[n].is_empty() {
-                self.retry_blocked(n);
+                self.retry_unless_stopped(n);
             }
             let owner = self.namespaces[n].owner();
             if self.namespaces[n].has_debt(&self.flash.view(owner, Class::Background)) {

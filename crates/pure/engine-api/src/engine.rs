@@ -147,6 +147,13 @@ pub trait Engine: Clone + Debug + List + Scans + Groups + Hints + Inspect {
         WriteCondition::Normal
     }
 
+    /// Whether a write that had to wait when writes were `stopped` would have to wait again, whatever else it is: its driver need not
+    /// try it. `false`: that is not known.
+    fn keeps_waiting(&self, stopped: WriteCondition) -> bool {
+        let _ = stopped;
+        false
+    }
+
     /// So many of the next writes pass though writes are delayed: the driver has made them wait. From the first call on only that lets
     /// them pass. Before it a quantum of background work lets one pass, for drivers without a clock: they pay with work.
     fn let_pass(&mut self, writes: u32) {

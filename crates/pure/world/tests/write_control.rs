@@ -6,7 +6,7 @@ use saker_assembly::Build;
 use saker_device::EngineKind;
 use saker_engine::write_gate::{Held, Hold, Stalls};
 use saker_engine::{Settings, WriteStallCause};
-use saker_host::{Connection, KvClient, TransferOptions};
+use saker_host::{Connection, HostError, KvClient, KvError, TransferOptions};
 use saker_nvme::Key;
 use saker_nvme::vendor_specific::text_of;
 use saker_profile::Profile;
@@ -185,23 +185,33 @@ fn delayed(client: &mut KvClient<Clocked>) -> Held {
     client.driver_mut().0.stats().namespaces[0].stalls.all(Hold::Delayed)
 }
 
-/// A device with many tables in level 0, whose compaction is under way for a while, and so many pairs. Four more are on their way, and wait
-/// for their tokens at a byte a second.
-fn with_delayed_writes() -> (Connection, KvClient<Clocked>, u64) {
+fn stopped(client: &mut KvClient<Clocked>) -> Held {
+    client.driver_mut().0.stats().namespaces[0].stalls.all(Hold::Stopped)
+}
+
+/// A device with many tables in level 0, and so many pairs.
+fn with_many_tables() -> (Connection, KvClient<Clocked>, u64) {
     let none = [
         ("write_buffer_size", 16 << 10),
         ("level0_file_num_compaction_trigger", 1000),
         ("level0_stop_writes_trigger", 2000),
     ];
-    let (mut connection, mut client) = opened(&build(StoreKind::Disk, &none));
-    let put = |client: &mut KvClient<Clocked>, n: u64| {
-        let (key, value) = pair(n);
-        client.put_queued(&key, &value).expect("queued");
-    };
+    let (connection, mut client) = opened(&build(StoreKind::Disk, &none));
     let pairs = 40 * (16 << 10) / 72;
     (0..pairs).for_each(|n| put(&mut client, n));
     client.flush().expect("flushes");
     assert!(counter(&mut client, "l0_tables") > 30 && delayed(&mut client) == Held::default());
+    (connection, client, pairs)
+}
+
+fn put(client: &mut KvClient<Clocked>, n: u64) {
+    let (key, value) = pair(n);
+    client.put_queued(&key, &value).expect("queued");
+}
+
+/// Its compaction is under way for a while. Four more pairs are on their way, and wait for their tokens at a byte a second.
+fn with_delayed_writes() -> (Connection, KvClient<Clocked>, u64) {
+    let (mut connection, mut client, pairs) = with_many_tables();
     set(&mut connection, &mut client, "delayed_write_rate", 1);
     set(&mut connection, &mut client, "level0_slowdown_writes_trigger", 1);
     set(&mut connection, &mut client, "level0_file_num_compaction_trigger", 1);
@@ -214,6 +224,25 @@ fn with_delayed_writes() -> (Connection, KvClient<Clocked>, u64) {
         }
     }
     assert_eq!(delayed(&mut client).periods, 1, "the first of them waits");
+    assert!(is_merging(&mut client), "the compaction takes longer than a write");
+    (connection, client, pairs + 4)
+}
+
+/// The same, but they are stopped.
+fn with_stopped_writes() -> (Connection, KvClient<Clocked>, u64) {
+    let (mut connection, mut client, pairs) = with_many_tables();
+    set(&mut connection, &mut client, "level0_slowdown_writes_trigger", 1);
+    set(&mut connection, &mut client, "level0_stop_writes_trigger", 1);
+    set(&mut connection, &mut client, "level0_file_num_compaction_trigger", 1);
+    (pairs..pairs + 4).for_each(|n| put(&mut client, n));
+    for _ in 0..1000 {
+        let mut once = true;
+        client.drain_while(&mut |_| std::mem::take(&mut once)).expect("on its way");
+        if stopped(&mut client).writes == 4 {
+            break;
+        }
+    }
+    assert_eq!(stopped(&mut client).periods, 1, "they all wait");
     assert!(is_merging(&mut client), "the compaction takes longer than a write");
     (connection, client, pairs + 4)
 }
@@ -264,4 +293,48 @@ fn only_stores_wait_for_their_rate() {
     client.flush().expect("flushes");
     assert_eq!(client.get(&gone), Ok(None));
     (pairs - 4..pairs).for_each(|n| assert_eq!(client.get(&pair(n).0), Ok(Some(pair(n).1.to_vec()))));
+}
+
+/// Writes that are stopped go on when a setting, or the end of the compaction, stops them no more.
+#[test]
+fn who_is_stopped_goes_on_when_that_ends() {
+    let (mut connection, mut client, pairs) = with_stopped_writes();
+    set(&mut connection, &mut client, "level0_stop_writes_trigger", 1000);
+    set(&mut connection, &mut client, "slowdown", 0);
+    client.flush().expect("flushes, with what was queued before it");
+    assert!(is_merging(&mut client), "they waited for the compaction");
+    has_all(&mut client, pairs, "set");
+    let (_connection, mut client, pairs) = with_stopped_writes();
+    client.flush().expect("flushes, with what was queued before it");
+    assert!(!is_merging(&mut client) && stopped(&mut client).periods == 1, "nothing else lets them go on");
+    has_all(&mut client, pairs, "in the end");
+}
+
+/// Reads and deletes pass writes that are stopped.
+#[test]
+fn only_stores_are_stopped() {
+    let (_connection, mut client, pairs) = with_stopped_writes();
+    let (gone, _) = pair(8);
+    assert_eq!((client.get(&pair(7).0), client.delete(&gone)), (Ok(Some(vec![7; VALUE_BYTES])), Ok(true)));
+    assert!(is_merging(&mut client), "the compaction still goes on");
+    client.flush().expect("flushes");
+    assert_eq!(client.get(&gone), Ok(None));
+    (pairs - 4..pairs).for_each(|n| assert_eq!(client.get(&pair(n).0), Ok(Some(pair(n).1.to_vec()))));
+}
+
+/// A Format does not wait for writes that are stopped: they are answered, and the namespace takes pairs again.
+#[test]
+fn a_format_ends_who_is_stopped() {
+    let (mut connection, mut client, pairs) = with_stopped_writes();
+    assert!(is_merging(&mut client));
+    connection.format(client.driver_mut(), 1).expect("formats");
+    let HostError::Queued { error, .. } = client.drain().expect_err("what was queued was of what is no more")
+    else {
+        panic!("a queued write was refused")
+    };
+    assert_eq!(*error, KvError::Formatting.into());
+    assert!((0..pairs).all(|n| client.get(&pair(n).0) == Ok(None)));
+    put(&mut client, 0);
+    client.flush().expect("flushes");
+    assert_eq!(client.get(&pair(0).0), Ok(Some(pair(0).1.to_vec())));
 }

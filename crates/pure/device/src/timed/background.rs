@@ -137,7 +137,7 @@ impl Device<Timed> {
                 return self.give_up_if_stuck(n);
             }
         }
-        self.retry_blocked(n);
+        self.retry_unless_stopped(n);
         let owner = self.namespaces[n].owner();
         if self.namespaces[n].is_recovering()
             || !self.tempo.blocked[n].is_empty()
@@ -156,14 +156,6 @@ impl Device<Timed> {
         (0..crew.len())
             .filter_map(|worker| crew.take_pages(worker))
             .for_each(|pages| self.flash.unpin(pages));
-    }
-
-    pub(super) fn retry_blocked(&mut self, n: usize) {
-        for id in std::mem::take(&mut self.tempo.blocked[n]) {
-            self.tempo.enqueue(Work::Command(id));
-        }
-        let at = self.tempo.now;
-        self.tempo.events.push(at, Event::Core);
     }
 
     /// Nothing is outstanding and background work can do nothing: blocked commands will never go on.

@@ -12,6 +12,7 @@ use crate::methods;
 use crate::trace::{Clockwork, Part};
 use crate::vendor::{self, Routed};
 use saker_duty::Duty;
+use saker_engine::WriteCondition;
 use saker_link::Sqe;
 use saker_nvme::vendor_specific::cq_slots;
 use saker_nvme::{Cqe, NSID_ALL, Status};
@@ -49,6 +50,7 @@ impl Device<Timed> {
             lane: 0,
             passes: false,
             counted: 0,
+            stopped: WriteCondition::Normal,
             duty: Duty::new(ANSWER),
         };
         let id = t.free.pop().unwrap_or_else(|| {

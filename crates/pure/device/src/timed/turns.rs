@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Writes that an engine delays or stops: each has its turn when its tokens have come.
+//! Commands that cannot go on now, and when they try again: delayed writes when their tokens have come, others when something has happened.
 
 use super::cores::Work;
 use super::{Event, Id, Timed};
 use crate::device::Device;
 use crate::execute::Request;
+use saker_engine::WriteCondition;
 use saker_nvme::Status;
 use saker_segment_store::Stall;
 
@@ -18,13 +19,40 @@ impl Device<Timed> {
             self.look_at_turns(n);
             return false;
         }
+        self.token(id).stopped = WriteCondition::Normal;
         if stall == Stall::Debt {
             let condition = self.namespaces[n].write_condition();
             let token = self.tempo.tokens[id as usize].as_mut().expect("a command on its way");
+            token.stopped = condition;
             self.namespaces[n].gate.refused(condition, now, &mut token.counted);
         }
         self.tempo.blocked[n].push_back(id);
         true
+    }
+
+    /// Something has happened: blocked commands try again. When the engine says of each that it would wait again, none does: in a stop
+    /// there are as many as queues hold, and events that end nothing are many.
+    pub(super) fn retry_unless_stopped(&mut self, n: usize) {
+        let (tokens, namespace) = (&self.tempo.tokens, &self.namespaces[n]);
+        let waits = |id: &Id| {
+            let token = tokens[*id as usize].as_ref().expect("a command on its way");
+            namespace.keeps_waiting(token.stopped)
+        };
+        let blocked = &self.tempo.blocked[n];
+        if self.flash.is_read_only() || blocked.is_empty() || !blocked.iter().all(waits) {
+            return self.retry_blocked(n);
+        }
+        // Whoever tries in vain starts it, too.
+        self.start_worker(n);
+    }
+
+    /// Blocked commands try again.
+    pub(super) fn retry_blocked(&mut self, n: usize) {
+        for id in std::mem::take(&mut self.tempo.blocked[n]) {
+            self.tempo.enqueue(Work::Command(id));
+        }
+        let at = self.tempo.now;
+        self.tempo.events.push(at, Event::Core);
     }
 
     /// A command was executed: a write that was let in may end a period without writes.

@@ -103,6 +103,8 @@ pub trait DynEngine: Debug + Send {
     fn did(&self) -> JobKind;
     /// [`Engine::write_condition`].
     fn write_condition(&self) -> WriteCondition;
+    /// [`Engine::keeps_waiting`].
+    fn keeps_waiting(&self, stopped: WriteCondition) -> bool;
     /// [`Engine::let_pass`].
     fn let_pass(&mut self, writes: u32);
     /// [`Engine::stats`].
@@ -275,6 +277,10 @@ impl<E: Engine + Send + 'static> DynEngine for E {
 
     fn write_condition(&self) -> WriteCondition {
         Engine::write_condition(self)
+    }
+
+    fn keeps_waiting(&self, stopped: WriteCondition) -> bool {
+        Engine::keeps_waiting(self, stopped)
     }
 
     fn outcome(&mut self, token: Token) -> Option<Result<Version, KvError>> {

@@ -124,6 +124,10 @@ impl Engine for Outside {
         self.0.write_condition()
     }
 
+    fn keeps_waiting(&self, stopped: WriteCondition) -> bool {
+        self.0.keeps_waiting(stopped)
+    }
+
     fn let_pass(&mut self, writes: u32) {
         self.0.let_pass(writes);
     }

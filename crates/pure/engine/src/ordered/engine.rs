@@ -203,6 +203,11 @@ impl<S: Structure> Engine for Store<S> {
         self.own.condition()
     }
 
+    fn keeps_waiting(&self, stopped: WriteCondition) -> bool {
+        let goes_on = self.upkeep.error().is_none() && !self.upkeep.is_stuck();
+        stopped.is_stopped() && stopped == self.own.condition() && goes_on
+    }
+
     fn let_pass(&mut self, writes: u32) {
         self.own.let_pass(writes);
     }

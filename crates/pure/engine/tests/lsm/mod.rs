@@ -14,6 +14,7 @@ mod packing_crash;
 mod packing_liveness;
 mod packing_oracle;
 mod refusals;
+mod stopped;
 mod threads;
 mod traffic;
 mod within;

@@ -9,7 +9,7 @@ use saker_engine::{
 };
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemCells, PowerCut};
-use saker_segment_store::{Geometry, PageBuffer, PageBufferMemory, PowerHistory, SegmentStore, Step};
+use saker_segment_store::{Geometry, PageBuffer, PageBufferMemory, PowerHistory, SegmentStore, Stall, Step};
 use saker_sim::{Class, Free};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -60,6 +60,8 @@ pub struct Bench<S: Ordered> {
     pub model: Model,
     /// What earlier lives did.
     done: [u64; 4],
+    /// Quanta after which the store said of a blocked operation that it would have to wait again.
+    pub kept_waiting: u64,
     /// Most jobs that were under way at once.
     pub together: usize,
     /// Whether a blocked operation is seen to change nothing: that takes as long as all of the buffer.
@@ -97,6 +99,7 @@ impl<S: Ordered> Bench<S> {
             watch: None,
             model: Model::new(),
             done: [0; 4],
+            kept_waiting: 0,
             together: 0,
             digests: true,
             is_shared: false,
@@ -153,15 +156,22 @@ impl<S: Ordered> Bench<S> {
 
     /// Tries as often as it takes. The model follows before background work is seen again.
     fn until_done<T>(&mut self, mut op: impl FnMut(&mut S, &mut Flash) -> Step<T>) -> T {
+        let mut keeps_waiting = false;
         for _ in 0..100_000 {
             let before = self.digest();
             match op(&mut self.store, &mut self.flash) {
-                Step::Done(t) => return t,
+                Step::Done(t) => {
+                    assert!(!keeps_waiting, "the store has said that it would wait again");
+                    return t;
+                }
                 Step::Need(_) => panic!("untimed flash is always resident"),
-                Step::Blocked(_) => {
+                Step::Blocked(stall) => {
                     assert_eq!(before, self.digest(), "a blocked operation changes nothing");
+                    let refused = self.store.write_condition();
                     self.settle();
                     self.background();
+                    keeps_waiting = stall == Stall::Debt && self.store.keeps_waiting(refused);
+                    self.kept_waiting += u64::from(keeps_waiting);
                 }
             }
         }

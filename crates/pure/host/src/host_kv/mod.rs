@@ -56,7 +56,8 @@ pub struct HostKv {
     snapshots: Taken,
     /// Scans that have ended.
     scans_ended: u64,
-    parked: VecDeque<Parked>,
+    /// Boxed: each time that one is tried it leaves its place, and those behind it move.
+    parked: VecDeque<Box<Parked>>,
     next_ticket: u64,
     workers: Workers,
     /// Times that an operation had to wait for pages.
@@ -191,7 +192,7 @@ impl HostKv {
         }
         self.next_ticket += 1;
         let ticket = parked.ticket;
-        self.parked.push_back(parked);
+        self.parked.push_back(Box::new(parked));
         Begun::Parked(ticket)
     }
 
@@ -249,7 +250,9 @@ impl HostKv {
 
     /// Whether an operation that waits can be tried. Most cannot: they are looked at where they stand, as moving them would cost more.
     fn may_go_on(&self, parked: &Parked) -> bool {
-        let has_to_wait = parked.turn == Turn::Waits || self.is_still_full(parked);
+        let has_to_wait = parked.turn == Turn::Waits
+            || self.store.keeps_waiting(parked.stopped)
+            || self.is_still_full(parked);
         (!has_to_wait || self.medium.is_gone()) && self.medium.all_here(&parked.pages)
     }
 

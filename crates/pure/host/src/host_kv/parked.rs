@@ -5,6 +5,7 @@ use super::full::Full;
 use super::scan::Scanning;
 use super::turns::Turn;
 use super::{HostKv, Op, Ticket};
+use saker_engine::WriteCondition;
 use saker_segment_store::{CellError, Completion, Io, PageAddr, Tag};
 
 /// An operation that waits.
@@ -26,6 +27,8 @@ pub(super) struct Parked {
     pub full: Full,
     /// The period without writes in which it was counted last.
     pub counted: u32,
+    /// The condition in which it was refused last, if writes were stopped.
+    pub stopped: WriteCondition,
     /// It is given back when writes are stopped.
     pub escapes: bool,
     /// It is to be given back.
@@ -48,6 +51,7 @@ impl Parked {
             turn: Turn::None,
             full: Full::default(),
             counted: 0,
+            stopped: WriteCondition::Normal,
             escapes: false,
             was_stopped: false,
         }

@@ -3,8 +3,8 @@
 //! not pays for delayed writes with background work.
 
 use super::{HostKv, Op, Outcome, Parked, Ticket};
-use saker_engine::Engine;
 use saker_engine::write_gate::{Released, Stalls, WriteGate};
+use saker_engine::{Engine, WriteCondition};
 use saker_segment_store::Stall;
 use saker_sim::Instant;
 
@@ -71,13 +71,17 @@ impl HostKv {
                 return;
             }
         }
+        parked.stopped = WriteCondition::Normal;
+        if stall == Stall::Debt {
+            parked.stopped = self.store.write_condition();
+        }
         let Some(now) = self.turns.now else { return };
         match stall {
             Stall::Delayed { bytes } => {
                 parked.turn = Turn::Waits;
                 self.turns.gate.delay(parked.ticket, bytes);
             }
-            Stall::Debt => self.turns.gate.refused(self.store.write_condition(), now, &mut parked.counted),
+            Stall::Debt => self.turns.gate.refused(parked.stopped, now, &mut parked.counted),
             _ => {}
         }
     }
