@@ -57,6 +57,9 @@ struct Cli {
     /// tree, as RocksDB does.
     #[arg(long, default_value = "")]
     url: String,
+    /// Flash of our device in GiB; 0: for the pairs, records and what segments of 48 MiB keep back. Large memtables and levels need more.
+    #[arg(long, default_value_t = 0)]
+    flash_gib: u64,
     /// Seed of the order of keys.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -165,7 +168,9 @@ fn report_progress<'a>(cli: &Cli, store: &'a str) -> impl FnMut(&str, f64) + 'a 
 fn open(cli: &Cli, ours: bool, durability: Durability) -> Result<Box<dyn Store>, Fault> {
     if ours {
         let pair_bytes = u64::from(cli.value_size) + 16;
-        return Ok(Box::new(ours::Ours::open(&cli.dir, durability, (cli.pairs, pair_bytes), &cli.url)?));
+        let flash =
+            if cli.flash_gib > 0 { cli.flash_gib << 30 } else { ours::flash_bytes(cli.pairs, pair_bytes) };
+        return Ok(Box::new(ours::Ours::open(&cli.dir, durability, flash, &cli.url)?));
     }
     #[cfg(feature = "rocksdb")]
     return Ok(Box::new(rocks::Rocks::open(&cli.dir, durability, cli.dram_mib << 20)?));

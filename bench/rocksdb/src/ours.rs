@@ -27,9 +27,8 @@ pub fn flash_bytes(pairs: u64, pair_bytes: u64) -> u64 {
 }
 
 impl Ours {
-    pub fn open(dir: &Path, durability: Durability, size: (u64, u64), more: &str) -> Result<Self, Fault> {
+    pub fn open(dir: &Path, durability: Durability, bytes: u64, more: &str) -> Result<Self, Fault> {
         let dir = tempfile::tempdir_in(dir)?;
-        let bytes = flash_bytes(size.0, size.1);
         let url = if durability == Durability::File {
             let path = dir.path().join("saker.img");
             let engine = EngineKind::named("lsm").ok_or("this build has no lsm engine")?;

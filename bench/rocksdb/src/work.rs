@@ -134,7 +134,7 @@ mod tests {
             Ok(self.0[key].len())
         }
         fn scan(&mut self, from: &[u8; 16], pairs: u32) -> Result<(u32, usize), Fault> {
-            let range = self.0.range(from..).take(pairs as usize);
+            let range = self.0.range::<[u8; 16], _>(from..).take(pairs as usize);
             Ok(range.fold((0, 0), |(n, bytes), (k, v)| (n + 1, bytes + k.len() + v.len())))
         }
         fn memory_bytes(&mut self) -> u64 {
@@ -144,7 +144,7 @@ mod tests {
             Ok(())
         }
         fn bytes(&mut self) -> Result<Bytes, Fault> {
-            let kept = self.0.values().map(|value| 16 + value.len() as u64).sum();
+            let kept = self.0.values().map(|value| 16 + value.len() as u64).sum::<u64>();
             Ok(Bytes { written: 2 * kept, kept })
         }
     }
