@@ -147,8 +147,8 @@ pub trait Engine: Clone + Debug + List + Scans + Groups + Hints + Inspect {
         WriteCondition::Normal
     }
 
-    /// Whether a write that had to wait when writes were `stopped` would have to wait again, whatever else it is: its driver need not
-    /// try it. `false`: that is not known.
+    /// A write had to wait in the condition `stopped`. Whether it would have to wait again, so that its driver need not try it; `false`
+    /// also when that is not known.
     fn keeps_waiting(&self, stopped: WriteCondition) -> bool {
         let _ = stopped;
         false

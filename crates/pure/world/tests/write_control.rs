@@ -12,6 +12,7 @@ use saker_nvme::vendor_specific::text_of;
 use saker_profile::Profile;
 use saker_sim::{Duration, Instant};
 use saker_world::{Clocked, Job, Op, RunResult, StoreKind, run_virtual};
+use std::ops::Range;
 
 /// The least rate that RocksDB lowers a rate to, and one that it does not lower.
 const RATE: u64 = 16 << 10;
@@ -209,20 +210,28 @@ fn put(client: &mut KvClient<Clocked>, n: u64) {
     client.put_queued(&key, &value).expect("queued");
 }
 
+/// Pairs are queued, and the device goes on step by step until it is as it should be.
+fn queue_until(
+    client: &mut KvClient<Clocked>,
+    pairs: Range<u64>,
+    is_so: impl Fn(&mut KvClient<Clocked>) -> bool,
+) {
+    pairs.for_each(|n| put(client, n));
+    let mut once = || {
+        let mut once = true;
+        client.drain_while(&mut |_| std::mem::take(&mut once)).expect("on its way");
+        is_so(client)
+    };
+    assert!((0..1000).any(|_| once()), "it does not come to that");
+}
+
 /// Its compaction is under way for a while. Four more pairs are on their way, and wait for their tokens at a byte a second.
 fn with_delayed_writes() -> (Connection, KvClient<Clocked>, u64) {
     let (mut connection, mut client, pairs) = with_many_tables();
     set(&mut connection, &mut client, "delayed_write_rate", 1);
     set(&mut connection, &mut client, "level0_slowdown_writes_trigger", 1);
     set(&mut connection, &mut client, "level0_file_num_compaction_trigger", 1);
-    (pairs..pairs + 4).for_each(|n| put(&mut client, n));
-    for _ in 0..1000 {
-        let mut once = true;
-        client.drain_while(&mut |_| std::mem::take(&mut once)).expect("on its way");
-        if delayed(&mut client).periods > 0 {
-            break;
-        }
-    }
+    queue_until(&mut client, pairs..pairs + 4, |client| delayed(client).periods > 0);
     assert_eq!(delayed(&mut client).periods, 1, "the first of them waits");
     assert!(is_merging(&mut client), "the compaction takes longer than a write");
     (connection, client, pairs + 4)
@@ -234,14 +243,7 @@ fn with_stopped_writes() -> (Connection, KvClient<Clocked>, u64) {
     set(&mut connection, &mut client, "level0_slowdown_writes_trigger", 1);
     set(&mut connection, &mut client, "level0_stop_writes_trigger", 1);
     set(&mut connection, &mut client, "level0_file_num_compaction_trigger", 1);
-    (pairs..pairs + 4).for_each(|n| put(&mut client, n));
-    for _ in 0..1000 {
-        let mut once = true;
-        client.drain_while(&mut |_| std::mem::take(&mut once)).expect("on its way");
-        if stopped(&mut client).writes == 4 {
-            break;
-        }
-    }
+    queue_until(&mut client, pairs..pairs + 4, |client| stopped(client).writes == 4);
     assert_eq!(stopped(&mut client).periods, 1, "they all wait");
     assert!(is_merging(&mut client), "the compaction takes longer than a write");
     (connection, client, pairs + 4)
@@ -283,16 +285,21 @@ fn a_compaction_that_ends_frees_who_waits() {
     has_all(&mut client, pairs, "in the end");
 }
 
-/// Reads do not wait behind delayed writes, and deletes pass them.
+/// Reads do not wait behind writes that are delayed or stopped, and deletes pass them.
 #[test]
-fn only_stores_wait_for_their_rate() {
-    let (_connection, mut client, pairs) = with_delayed_writes();
-    let (gone, _) = pair(8);
-    assert_eq!((client.get(&pair(7).0), client.delete(&gone)), (Ok(Some(vec![7; VALUE_BYTES])), Ok(true)));
-    assert!(is_merging(&mut client), "the compaction still goes on");
-    client.flush().expect("flushes");
-    assert_eq!(client.get(&gone), Ok(None));
-    (pairs - 4..pairs).for_each(|n| assert_eq!(client.get(&pair(n).0), Ok(Some(pair(n).1.to_vec()))));
+fn only_stores_wait() {
+    for held in [with_delayed_writes, with_stopped_writes] {
+        let (_connection, mut client, pairs) = held();
+        let (gone, _) = pair(8);
+        assert_eq!(
+            (client.get(&pair(7).0), client.delete(&gone)),
+            (Ok(Some(vec![7; VALUE_BYTES])), Ok(true))
+        );
+        assert!(is_merging(&mut client), "the compaction still goes on");
+        client.flush().expect("flushes");
+        assert_eq!(client.get(&gone), Ok(None));
+        (pairs - 4..pairs).for_each(|n| assert_eq!(client.get(&pair(n).0), Ok(Some(pair(n).1.to_vec()))));
+    }
 }
 
 /// Writes that are stopped go on when a setting, or the end of the compaction, stops them no more.
@@ -308,18 +315,6 @@ fn who_is_stopped_goes_on_when_that_ends() {
     client.flush().expect("flushes, with what was queued before it");
     assert!(!is_merging(&mut client) && stopped(&mut client).periods == 1, "nothing else lets them go on");
     has_all(&mut client, pairs, "in the end");
-}
-
-/// Reads and deletes pass writes that are stopped.
-#[test]
-fn only_stores_are_stopped() {
-    let (_connection, mut client, pairs) = with_stopped_writes();
-    let (gone, _) = pair(8);
-    assert_eq!((client.get(&pair(7).0), client.delete(&gone)), (Ok(Some(vec![7; VALUE_BYTES])), Ok(true)));
-    assert!(is_merging(&mut client), "the compaction still goes on");
-    client.flush().expect("flushes");
-    assert_eq!(client.get(&gone), Ok(None));
-    (pairs - 4..pairs).for_each(|n| assert_eq!(client.get(&pair(n).0), Ok(Some(pair(n).1.to_vec()))));
 }
 
 /// A Format does not wait for writes that are stopped: they are answered, and the namespace takes pairs again.

@@ -2,8 +2,8 @@
 //! The suite of ordered stores with memtables of few entries above a level 1 that takes long to merge, and several threads: level 0 has many
 //! tables, and most of them are small.
 
-use super::inside::{adapt, ask_for};
-use saker_engine::{LsmConfig, LsmStore};
+use super::adapted::adapted_suite;
+use saker_engine::LsmConfig;
 
 pub fn crowded(config: LsmConfig) -> LsmConfig {
     LsmConfig {
@@ -20,37 +20,23 @@ pub fn crowded(config: LsmConfig) -> LsmConfig {
     }
 }
 
-macro_rules! suite {
-    ($($name:ident: $size:expr;)*) => {
-        $(mod $name {
-            suite!(@tests $size, histories { with_a_capacitor with_failing_programs });
-            suite!(@tests $size, cuts { kills_at_every_event power_cuts_at_every_event lost_rings_keep_what_was_flushed });
-            suite!(@tests $size, groups { power_cuts_between_groups a_lost_ring_loses_whole_groups });
-            suite!(@tests $size, pinned { a_snapshot_reads_from_failed_pages_and_holds_up_no_flush });
-            suite!(@tests $size, strict { every_need_names_all_pages });
-            suite!(@tests $size, space { a_full_store_still_reads_deletes_and_then_stores churn_leaks_no_space });
-            suite!(@tests $size, released {
-                makes_room_in_small_segments makes_room_in_larger_segments makes_room_with_default_settings
-                is_cut_at_every_event scans_that_come_and_go_hold_up_no_verdict
-            });
-            suite!(@tests $size, nearly_full {
-                long_pairs_make_room_for_others every_write_on_the_brink_ends new_pairs_gain_no_capacity
-                every_group_on_the_brink_ends
-            });
-        })*
-    };
-    (@tests $size:expr, $module:ident { $($test:ident)* }) => {
-        $(#[test]
-        fn $test() {
-            super::adapt(super::crowded);
-            super::ask_for($size, None);
-            crate::ordered::$module::$test::<super::LsmStore>();
-        })*
-    };
-}
-
-suite! {
+adapted_suite! { crowded, {
     apart: 0;
     mixed: 64;
     inside: u32::MAX;
-}
+} {
+    histories { with_a_capacitor with_failing_programs }
+    cuts { kills_at_every_event power_cuts_at_every_event lost_rings_keep_what_was_flushed }
+    groups { power_cuts_between_groups a_lost_ring_loses_whole_groups }
+    pinned { a_snapshot_reads_from_failed_pages_and_holds_up_no_flush }
+    strict { every_need_names_all_pages }
+    space { a_full_store_still_reads_deletes_and_then_stores churn_leaks_no_space }
+    released {
+        makes_room_in_small_segments makes_room_in_larger_segments makes_room_with_default_settings
+        is_cut_at_every_event scans_that_come_and_go_hold_up_no_verdict
+    }
+    nearly_full {
+        long_pairs_make_room_for_others every_write_on_the_brink_ends new_pairs_gain_no_capacity
+        every_group_on_the_brink_ends
+    }
+} }

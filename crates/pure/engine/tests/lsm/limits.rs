@@ -2,6 +2,7 @@
 //! The suite of ordered stores with compactions that are bounded so closely that tables end early and are merged instead of moved.
 
 use super::Bench;
+use super::adapted::adapted_suite;
 use super::inside::{adapt, ask_for};
 use crate::ordered::Ordered;
 use crate::ordered::cuts::{history_with, recovers_cut};
@@ -20,36 +21,22 @@ fn bounded(config: LsmConfig) -> LsmConfig {
     }
 }
 
-macro_rules! suite {
-    ($($name:ident: $size:expr;)*) => {
-        $(mod $name {
-            suite!(@tests $size, histories { with_a_capacitor without_a_capacitor with_failing_programs });
-            suite!(@tests $size, cuts { kills_at_every_event power_cuts_at_every_event lost_rings_keep_what_was_flushed });
-            suite!(@tests $size, groups { power_cuts_between_groups });
-            suite!(@tests $size, pinned { a_snapshot_reads_from_failed_pages_and_holds_up_no_flush });
-            suite!(@tests $size, strict { every_need_names_all_pages });
-            suite!(@tests $size, space { a_full_store_still_reads_deletes_and_then_stores churn_leaks_no_space });
-            suite!(@tests $size, released { makes_room_in_small_segments is_cut_at_every_event });
-            suite!(@tests $size, nearly_full {
-                long_pairs_make_room_for_others every_write_on_the_brink_ends new_pairs_gain_no_capacity
-                every_group_on_the_brink_ends
-            });
-        })*
-    };
-    (@tests $size:expr, $module:ident { $($test:ident)* }) => {
-        $(#[test]
-        fn $test() {
-            super::adapt(super::bounded);
-            super::ask_for($size, None);
-            crate::ordered::$module::$test::<super::LsmStore>();
-        })*
-    };
-}
-
-suite! {
+adapted_suite! { bounded, {
     apart: 0;
     inside: u32::MAX;
-}
+} {
+    histories { with_a_capacitor without_a_capacitor with_failing_programs }
+    cuts { kills_at_every_event power_cuts_at_every_event lost_rings_keep_what_was_flushed }
+    groups { power_cuts_between_groups }
+    pinned { a_snapshot_reads_from_failed_pages_and_holds_up_no_flush }
+    strict { every_need_names_all_pages }
+    space { a_full_store_still_reads_deletes_and_then_stores churn_leaks_no_space }
+    released { makes_room_in_small_segments is_cut_at_every_event }
+    nearly_full {
+        long_pairs_make_room_for_others every_write_on_the_brink_ends new_pairs_gain_no_capacity
+        every_group_on_the_brink_ends
+    }
+} }
 
 /// Keys are drawn by their square, so that tables of one level meet many of the next in one place and few in another.
 fn drawn(bench: &mut Bench, steps: u64, keys: u64) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The LSM store against a BTreeMap.
 
+mod adapted;
 mod brink;
 mod crowded;
 mod full_segments;

@@ -2,6 +2,7 @@
 //! Writes that are stopped again and again. Of one that waits the store may say that it would wait again: every bench asserts that it does,
 //! here that is said often, and then the suites go on as ever.
 
+use super::adapted::adapted_suite;
 use super::inside::{adapt, ask_for};
 use crate::ordered::Ordered;
 use crate::ordered::bench::{Bench, scale};
@@ -19,29 +20,15 @@ fn stopped(config: LsmConfig) -> LsmConfig {
     }
 }
 
-macro_rules! suite {
-    ($($name:ident: $size:expr;)*) => {
-        $(mod $name {
-            suite!(@tests $size, histories { with_a_capacitor without_a_capacitor with_failing_programs });
-            suite!(@tests $size, groups { power_cuts_between_groups });
-            suite!(@tests $size, space { a_full_store_still_reads_deletes_and_then_stores });
-            suite!(@tests $size, nearly_full { every_write_on_the_brink_ends every_group_on_the_brink_ends });
-        })*
-    };
-    (@tests $size:expr, $module:ident { $($test:ident)* }) => {
-        $(#[test]
-        fn $test() {
-            super::adapt(super::stopped);
-            super::ask_for($size, None);
-            crate::ordered::$module::$test::<super::LsmStore>();
-        })*
-    };
-}
-
-suite! {
+adapted_suite! { stopped, {
     apart: 0;
     inside: u32::MAX;
-}
+} {
+    histories { with_a_capacitor without_a_capacitor with_failing_programs }
+    groups { power_cuts_between_groups }
+    space { a_full_store_still_reads_deletes_and_then_stores }
+    nearly_full { every_write_on_the_brink_ends every_group_on_the_brink_ends }
+} }
 
 /// Pairs without values that fill a memtable.
 const MEMTABLE: u64 = 40;
