@@ -10,8 +10,8 @@ use saker_segment_store::PowerHistory;
 
 const LONG: &[u8] = b"long";
 
-/// Small and large segments.
-const SIZES: [Size; 2] = [Size(1024, 32, 120), Size(4096, 64, 100)];
+/// Devices with small and with large segments.
+pub const SIZES: [Size; 2] = [Size(1024, 32, 120), Size(4096, 64, 100)];
 
 /// How a long value goes.
 #[derive(Clone, Copy, Debug)]
@@ -114,10 +114,13 @@ fn leaves_no_trace(subject: Subject, size: Size, small_bytes: usize) {
 
 /// A long value that was there, and is not, changes nothing in how many small ones fit, however it went.
 pub fn long_values_leave_no_trace(subject: Subject) {
-    for size in SIZES {
-        for small_bytes in [100, size.0 as usize] {
-            leaves_no_trace(subject, size, small_bytes);
-        }
+    SIZES.iter().for_each(|size| long_values_leave_no_trace_of(subject, *size));
+}
+
+/// The same of devices of one size.
+pub fn long_values_leave_no_trace_of(subject: Subject, size: Size) {
+    for small_bytes in [100, size.0 as usize] {
+        leaves_no_trace(subject, size, small_bytes);
     }
 }
 

@@ -56,11 +56,10 @@ impl LsmStore {
         let mut chunks = VecDeque::from([encode_head(&head)]);
         let mut open = vec![KIND_TABLES];
         for (level, table) in self.own.levels.all() {
-            let entry = encode_table(level, table);
-            if open.len() > 1 && (open.len() + entry.len()) as u64 > most {
+            if open.len() > 1 && open.len() as u64 + table_bytes(table) > most {
                 chunks.push_back(std::mem::replace(&mut open, vec![KIND_TABLES]));
             }
-            open.extend(entry);
+            encode_table(level, table, &mut open);
         }
         if open.len() > 1 {
             chunks.push_back(open);
@@ -88,8 +87,14 @@ fn encode_head(head: &Head) -> Vec<u8> {
     [&[KIND_HEAD][..], &next_table, &longest, &[u8::from(head.keeps)]].concat()
 }
 
-fn encode_table(level: usize, table: &Table) -> Vec<u8> {
-    let mut out = vec![level as u8];
+/// Bytes of a table's entry.
+fn table_bytes(table: &Table) -> u64 {
+    TABLE_BYTES + 8 * table.pages_total()
+}
+
+fn encode_table(level: usize, table: &Table, out: &mut Vec<u8>) {
+    let behind = out.len() as u64 + table_bytes(table);
+    out.push(level as u8);
     for n in [table.id, table.entries, table.version_max] {
         out.extend(n.to_le_bytes());
     }
@@ -101,7 +106,7 @@ fn encode_table(level: usize, table: &Table) -> Vec<u8> {
         out.extend(n.to_le_bytes());
     }
     table.all_pages().for_each(|p| out.extend(p.0.to_le_bytes()));
-    out
+    debug_assert_eq!(out.len() as u64, behind, "an entry is as long as it was said to be");
 }
 
 #[cfg(test)]
