@@ -42,14 +42,6 @@ impl<'a> Source<'a> {
         Self { head: entries.next(), rest: Rest::Memtable(table, entries), whose }
     }
 
-    fn tables(whose: Whose, tables: &'a [Arc<Table>], from: Option<&Key>) -> Self {
-        let next = match (tables.first(), from) {
-            (Some(table), Some(key)) => table.block_of(key, u64::MAX),
-            _ => 0,
-        };
-        Self { head: None, rest: Rest::Tables(Tables { tables, next, open: None, has_begun: false }), whose }
-    }
-
     #[inline]
     fn advance(&mut self) {
         self.head = match &mut self.rest {
@@ -100,6 +92,14 @@ impl<'a> Source<'a> {
 }
 
 impl<'a> Tables<'a> {
+    fn new(tables: &'a [Arc<Table>], from: Option<&Key>) -> Self {
+        let next = match (tables.first(), from) {
+            (Some(table), Some(key)) => table.block_of(key, u64::MAX),
+            _ => 0,
+        };
+        Self { tables, next, open: None, has_begun: false }
+    }
+
     #[inline]
     fn advance(&mut self) -> Option<Entry> {
         let (block, at) = self.open.as_mut()?;
@@ -151,7 +151,7 @@ impl LsmStore {
             Bound::Included(key) => (Some(key), None),
             Bound::Excluded(key) => (Some(key), Some(key)),
         };
-        let mut sources = self.sources(from.as_ref());
+        let mut sources = self.sources(from.as_ref(), m, w);
         let mut looked = Looked::new();
         w.work(Unit::Probe, 2 * sources.len() as u64);
         let mut is_open = false;
@@ -181,21 +181,44 @@ impl LsmStore {
         }
     }
 
-    /// The newest first.
-    fn sources(&self, from: Option<&Key>) -> Vec<Source<'_>> {
+    /// The newest first. What each looks at to find its first entry is asked for before any looks: then their cache misses overlap.
+    fn sources<M: SegmentStore, W: Meter>(&self, from: Option<&Key>, m: &M, w: &mut W) -> Vec<Source<'_>> {
+        let frozen = || self.own.frozen.iter().enumerate().rev();
+        if let Some(key) = from.filter(|_| w.touches()) {
+            self.mem.touch_leaf(key, w);
+            frozen().for_each(|(_, table)| _ = table.touch_leaf(key, w));
+        }
+        let tables = self.table_sources(from, m, w);
         let at = from.map_or(Position::Start, |key| Position::At(*key));
-        let mut sources = vec![Source::memtable(Whose::MEMTABLE, &self.mem, at)];
-        let frozen = self.own.frozen.iter().enumerate().rev();
-        sources.extend(frozen.map(|(n, table)| Source::memtable(Whose::frozen(n), table, at)));
-        let young = self.own.levels.level(0).iter().enumerate();
-        let young = young.filter(|(_, t)| from.is_none_or(|key| t.last >= *key));
-        let one = |(n, table)| Source::tables(Whose::table(0, n), std::slice::from_ref(table), from);
-        sources.extend(young.map(one));
+        let mut sources = Vec::with_capacity(1 + self.own.frozen.len() + tables.len());
+        sources.push(Source::memtable(Whose::MEMTABLE, &self.mem, at));
+        sources.extend(frozen().map(|(n, table)| Source::memtable(Whose::frozen(n), table, at)));
+        sources.extend(tables);
+        sources
+    }
+
+    fn table_sources<M: SegmentStore, W: Meter>(
+        &self,
+        from: Option<&Key>,
+        m: &M,
+        w: &mut W,
+    ) -> Vec<Source<'_>> {
+        let level0 = self.own.levels.level(0);
+        let mut sources = Vec::with_capacity(level0.len() + LEVELS);
+        let mut add = |whose, tables| {
+            let source = Tables::new(tables, from);
+            if let (Some(key), Some(table)) = (from.filter(|_| w.touches()), tables.first()) {
+                self.touch_block(table, source.next, table.share(source.next, key), m, w);
+            }
+            sources.push(Source { head: None, rest: Rest::Tables(source), whose });
+        };
+        let young = level0.iter().enumerate().filter(|(_, t)| from.is_none_or(|key| t.last >= *key));
+        young.for_each(|(n, table)| add(Whose::table(0, n), std::slice::from_ref(table)));
         for level in 1..LEVELS {
             let tables = self.own.levels.level(level);
             let first = from.map_or(0, |key| self.own.levels.before(level, key));
             if first < tables.len() {
-                sources.push(Source::tables(Whose::table(level, 0), &tables[first..], from));
+                add(Whose::table(level, 0), &tables[first..]);
             }
         }
         sources

@@ -45,16 +45,30 @@ impl<V: Copy> Leaf<V> {
         LINE * lines + inside
     }
 
+    /// Where the keys with that first word begin, and these.
+    #[inline]
+    fn alike(&self, word: u64) -> (usize, &[Key]) {
+        let from = self.before(word);
+        let words = self.words.as_flattened().get(from..self.count).unwrap_or_default();
+        let same = words.iter().take_while(|other| **other == word).count();
+        (from, &self.keys[from..from + same])
+    }
+
     /// Where a key is, or would be.
     #[inline]
     fn find(&self, key: &Key) -> Result<usize, usize> {
-        let from = self.before(key.word());
-        let words = self.words.as_flattened().get(from..self.count).unwrap_or_default();
-        let same = words.iter().take_while(|word| **word == key.word()).count();
-        match self.keys[from..from + same].binary_search(key) {
+        let (from, keys) = self.alike(key.word());
+        match keys.binary_search(key) {
             Ok(at) => Ok(from + at),
             Err(at) => Err(from + at),
         }
+    }
+
+    /// How many keys there are of which `is_before` holds; `word` is that of the key where that ends.
+    #[inline]
+    fn behind(&self, word: u64, is_before: impl Fn(&Key) -> bool) -> usize {
+        let (from, keys) = self.alike(word);
+        from + keys.partition_point(is_before)
     }
 
     fn keys(&self) -> &[Key] {
@@ -237,7 +251,7 @@ impl<V: Copy> Leaves<V> {
     /// Leaf and place of the first key of which `is_before` does not hold; `key` is where that ends.
     fn place(&self, key: &Key, is_before: impl Fn(&Key) -> bool) -> (usize, usize) {
         let n = self.leaf_of(key);
-        let at = self.leaves.get(n).map_or(0, |leaf| leaf.keys().partition_point(is_before));
+        let at = self.leaves.get(n).map_or(0, |leaf| leaf.behind(key.word(), is_before));
         (n, at)
     }
 
