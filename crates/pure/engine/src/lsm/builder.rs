@@ -3,7 +3,7 @@
 
 use super::block_index::BlockIndex;
 use super::marked::Kept;
-use super::pairs;
+use super::pairs::{self, With};
 use super::table::{Layout, Table};
 use crate::ordered::block::{self, Kind};
 use crate::ordered::filter::Filter;
@@ -94,8 +94,8 @@ impl Builder {
         &mut self.table.kept
     }
 
-    /// Adds the next entry; of one with its value beside it that is `value`.
-    pub fn push(&mut self, e: Entry, value: &[u8]) {
+    /// Adds the next entry, with what comes with it.
+    pub fn push(&mut self, e: Entry, with: With<'_>) {
         if !self.fits_open_block(&e) {
             self.close_block();
         }
@@ -107,8 +107,8 @@ impl Builder {
                 }
                 entries.push(e);
             }
-            Open::Packed { pairs, .. } if !pairs.is_empty() => pairs.push(&e, value),
-            Open::Packed { .. } => self.begin_packed(&e, value),
+            Open::Packed { pairs, .. } if !pairs.is_empty() => pairs.push(&e, with, &mut self.page),
+            Open::Packed { .. } => self.begin_packed(&e, with),
         }
         if self.hashes.is_empty() || self.table.last != e.key {
             self.hashes.push(e.key.hash());
@@ -125,12 +125,12 @@ impl Builder {
                 let width = (*width).max(e.key.len());
                 block::HEAD + (entries.len() + 1) * (width + Entry::FIXED_BYTES) <= self.block_bytes()
             }
-            Open::Packed { pairs, most, .. } => pairs.is_empty() || pairs.has_room(e, *most),
+            Open::Packed { pairs, most, .. } => pairs.is_empty() || pairs.has_room(e, *most, &self.page),
         }
     }
 
     /// A block begins with that entry: in this page if it fits, behind its end if little stays empty, else across it.
-    fn begin_packed(&mut self, e: &Entry, value: &[u8]) {
+    fn begin_packed(&mut self, e: &Entry, with: With<'_>) {
         let need = pairs::alone_bytes(e);
         let most_empty = (self.page_bytes / EMPTY_PART).max(pairs::PLACED_BYTES_MAX);
         if need > self.page_bytes - self.page.len() && need <= most_empty {
@@ -140,11 +140,11 @@ impl Builder {
         let (left, start) = (self.page_bytes - self.page.len(), self.position() as u32);
         self.table.index.push_at(e.key, e.version, start);
         if need > left {
-            return self.add_long(e, value);
+            return self.add_long(e, with.value(e));
         }
         let Open::Packed { pairs, most, block_bytes } = &mut self.open else { return };
         *most = left.min(aligned.unwrap_or(*block_bytes)).max(need);
-        pairs.push(e, value);
+        pairs.push(e, with, &mut self.page);
     }
 
     /// A block that begins with a short pair lies between two multiples of the block's length, so that over a block namespace it is in
@@ -178,7 +178,11 @@ impl Builder {
 
     /// Bytes of the table, without the open block.
     fn position(&self) -> usize {
-        (self.table.pages.len() + self.out.len()) * self.page_bytes + self.page.len()
+        let here = match &self.open {
+            Open::Packed { pairs, .. } => pairs.start(&self.page),
+            Open::Slots { .. } => self.page.len(),
+        };
+        (self.table.pages.len() + self.out.len()) * self.page_bytes + here
     }
 
     /// The next entry has no room in it.
@@ -200,7 +204,7 @@ impl Builder {
                 closed + usize::from(last_is_full && !self.fits_open_block(e)) >= pages as usize
             }
             Open::Packed { pairs, .. } => {
-                let open = if pairs.is_empty() { 0 } else { pairs.bytes() };
+                let open = if pairs.is_empty() { 0 } else { pairs.bytes(&self.page) };
                 self.table.entries > 0
                     && self.position() + open + pairs::alone_bytes(e) > pages as usize * self.page_bytes
             }

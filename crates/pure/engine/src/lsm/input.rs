@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where the entries of a merge come from: a memtable, or tables that follow each other.
 
+use super::pairs::{WORDS, With};
 use super::table::Table;
 use crate::ordered::key::Entry;
 use crate::ordered::memtable::{Memtable, Position};
@@ -13,10 +14,19 @@ const RUN_ENTRIES: usize = 256;
 #[derive(Clone, Debug)]
 pub struct Input {
     from: From,
-    run: Vec<Entry>,
+    run: Run,
     at: usize,
-    /// Of a table's block: the bytes that values beside their keys are in, and where they begin in the table.
-    values: (Vec<u8>, u32),
+}
+
+/// Entries at hand.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// In order.
+    pub entries: Vec<Entry>,
+    /// Of a table's block: the bytes that entries with their values beside them are in, or one such value.
+    pub bytes: Vec<u8>,
+    /// Where these bytes begin in the table.
+    pub base: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -32,33 +42,40 @@ enum From {
 impl Input {
     /// All of a memtable.
     pub fn memtable(table: Arc<Memtable>) -> Self {
-        let run = table.range(Position::Start).take(RUN_ENTRIES).collect();
-        Self { from: From::Memtable(table), run, at: 0, values: (Vec::new(), 0) }
+        let entries = table.range(Position::Start).take(RUN_ENTRIES).collect();
+        Self { from: From::Memtable(table), run: Run { entries, ..Run::default() }, at: 0 }
     }
 
     /// All of tables whose keys follow each other.
     pub fn tables(mut tables: Vec<Arc<Table>>) -> Self {
         tables.reverse();
         let from = From::Tables { tables, next: 0 };
-        Self { from, run: Vec::new(), at: 0, values: (Vec::new(), 0) }
+        Self { from, run: Run::default(), at: 0 }
     }
 
     /// The entry it stands at.
     #[inline]
     pub fn head(&self) -> Option<&Entry> {
-        self.run.get(self.at)
+        self.run.entries.get(self.at)
     }
 
-    /// The value that is beside its head; none if that has a place.
-    pub fn value(&self) -> &[u8] {
-        let Some(e) = self.head().filter(|e| e.is_inside()) else { return &[] };
+    /// What comes with its head.
+    #[inline]
+    pub fn with(&self) -> With<'_> {
+        let Some(e) = self.head().filter(|e| e.is_inside()) else { return With::NOTHING };
+        let From::Tables { .. } = &self.from else { return With::Value(self.value_of_memtable(e)) };
+        let at = (e.stamp as u32 - self.run.base) as usize;
+        let end = at + e.addr.value_bytes_inside() as usize;
+        match at.checked_sub(WORDS + e.key.len()) {
+            Some(begin) => With::Encoded(&self.run.bytes[begin..end]),
+            None => With::Value(&self.run.bytes[at..end]),
+        }
+    }
+
+    fn value_of_memtable(&self, e: &Entry) -> &[u8] {
         match &self.from {
             From::Memtable(table) => table.value(e),
-            From::Tables { .. } => {
-                let (bytes, base) = &self.values;
-                let at = (e.stamp as u32 - base) as usize;
-                &bytes[at..at + e.addr.value_bytes_inside() as usize]
-            }
+            From::Tables { .. } => &[],
         }
     }
 
@@ -66,15 +83,16 @@ impl Input {
     #[inline]
     pub fn advance(&mut self) {
         self.at += 1;
-        if self.at == self.run.len() {
+        if self.at == self.run.entries.len() {
             self.drive();
         }
     }
 
     fn drive(&mut self) {
-        if let (From::Memtable(table), Some(last)) = (&self.from, self.run.last()) {
+        if let (From::Memtable(table), Some(last)) = (&self.from, self.run.entries.last()) {
             let behind = Position::Behind(last.key, last.version);
-            self.run = table.range(behind).take(RUN_ENTRIES).collect();
+            self.run.entries.clear();
+            self.run.entries.extend(table.range(behind).take(RUN_ENTRIES));
             self.at = 0;
         }
     }
@@ -83,7 +101,9 @@ impl Input {
     #[inline]
     pub fn wants(&self) -> Option<(&Arc<Table>, usize)> {
         match &self.from {
-            From::Tables { tables, next } if self.at == self.run.len() => Some((tables.last()?, *next)),
+            From::Tables { tables, next } if self.at == self.run.entries.len() => {
+                Some((tables.last()?, *next))
+            }
             _ => None,
         }
     }
@@ -96,13 +116,21 @@ impl Input {
         }
     }
 
-    /// The block it wants, decoded, and the bytes with its values.
-    pub fn opened(&mut self, block: Vec<Entry>, values: (Vec<u8>, u32)) {
-        let From::Tables { tables, next } = &mut self.from else { return };
-        (self.run, self.at, self.values, *next) = (block, 0, values, *next + 1);
+    /// Takes the block it wants: `decode` puts that in the place of what was at hand. Nothing is if it says `None`.
+    pub fn open(&mut self, decode: impl FnOnce(&mut Run) -> Option<()>) -> Option<&Run> {
+        let From::Tables { tables, next } = &mut self.from else { return None };
+        self.at = 0;
+        self.run.entries.clear();
+        self.run.bytes.clear();
+        if decode(&mut self.run).is_none() {
+            self.run.entries.clear();
+            return None;
+        }
+        *next += 1;
         if tables.last().is_some_and(|table| *next >= table.index.len()) {
             (_, *next) = (tables.pop(), 0);
         }
+        Some(&self.run)
     }
 
     /// The pages of a table were moved.

@@ -3,11 +3,10 @@
 
 use super::LsmStore;
 use super::builder::Builder;
-use super::data_block::DataBlock;
 use super::grandparents::Grandparents;
 use super::input::Input;
-use super::lookup::Seen;
 use super::marked::Reason;
+use super::pairs::With;
 use super::policy::{self, Pick};
 use super::reserve::{FOR_FLUSHES, FOR_MERGES};
 use super::settings::PAGES_MIN;
@@ -17,7 +16,7 @@ use crate::ordered::memtable::Memtable;
 use crate::ordered::refs;
 use saker_duty::Duty;
 use saker_engine_api::{Background, KvError};
-use saker_segment_store::{Looked, SegmentStore, Step, Stream, ready};
+use saker_segment_store::{SegmentStore, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
 use std::ops::Range;
 use std::sync::Arc;
@@ -259,60 +258,6 @@ impl LsmStore {
         Background::Worked
     }
 
-    /// Decodes the blocks that the merge goes on with.
-    pub(super) fn load_blocks<M: SegmentStore, W: Meter>(
-        &self,
-        job: &mut Job,
-        m: &M,
-        w: &mut W,
-    ) -> Step<Result<(), KvError>> {
-        let mut reads = Looked::new();
-        for input in &mut job.inputs {
-            let Some((table, n)) = input.wants() else { continue };
-            let decoded = match self.block(table, n, m) {
-                Seen::Absent => {
-                    self.note_page(table, n, &mut reads);
-                    continue;
-                }
-                Seen::Bad(e) => return Step::Done(Err(e)),
-                Seen::Here(found) => {
-                    let entries = (0..found.count()).map(|n| found.get(n)).collect::<Option<Vec<_>>>();
-                    entries.zip(self.values_of(table, &found, m))
-                }
-            };
-            let Some((decoded, values)) = decoded else { return Step::Done(Err(KvError::Corrupt)) };
-            w.work(Unit::Decode, decoded.len() as u64);
-            w.work(Unit::CopyByte, values.0.len() as u64);
-            input.opened(decoded, values);
-        }
-        match reads.as_slice().is_empty() {
-            true => Step::Done(Ok(())),
-            false if self.ahead_pages() > 0 => Step::Need(self.reads_ahead(job)),
-            false => Step::Need(reads.take()),
-        }
-    }
-
-    /// The bytes of a block that has values, and where in the table they begin: a merge goes on when its page is gone.
-    fn values_of<M: SegmentStore>(
-        &self,
-        table: &Table,
-        block: &DataBlock<'_>,
-        m: &M,
-    ) -> Option<(Vec<u8>, u32)> {
-        match block {
-            DataBlock::Entries(_) => Some((Vec::new(), 0)),
-            DataBlock::Pairs(pairs) => {
-                let (bytes, base) = pairs.values();
-                Some((bytes.to_vec(), base))
-            }
-            DataBlock::Long(e, _) => {
-                let (at, mut value) = (e.stamp as u32, vec![0; e.addr.value_bytes_inside() as usize]);
-                self.copy_of(table, at, &mut value, m)?;
-                Some((value, at))
-            }
-        }
-    }
-
     /// Merges until a page is full, a block is used up, or the quantum is. Every input stands at an entry or at its end.
     fn merge<W: Meter>(&mut self, job: &mut Job, w: &mut W) {
         if job.inputs.iter().any(|i| i.wants().is_some()) {
@@ -397,7 +342,7 @@ impl LsmStore {
         if let Some((segment, bytes)) = refs::referred(&self.log, &self.births, &e) {
             builder.refs_mut().add(segment, e.stamp, bytes, &self.births);
         }
-        builder.push(e, input.map_or(&[], |n| inputs[n].value()));
+        builder.push(e, input.map_or(With::NOTHING, |n| inputs[n].with()));
         builder.kept_mut().add(reason);
     }
 

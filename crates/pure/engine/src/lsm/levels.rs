@@ -118,6 +118,7 @@ impl Levels {
 #[cfg(test)]
 mod tests {
     use super::super::builder::Builder;
+    use super::super::pairs::With;
     use super::super::table::Layout;
     use super::*;
     use crate::ordered::key::Entry;
@@ -131,7 +132,7 @@ mod tests {
             stamp: 1,
         };
         let mut builder = Builder::new(id, entry(first).key, 4096, 10, Layout::Slots);
-        [first, last].iter().for_each(|key| builder.push(entry(key), &[]));
+        [first, last].iter().for_each(|key| builder.push(entry(key), With::NOTHING));
         Arc::new(builder.table().clone())
     }
 

@@ -20,6 +20,7 @@ mod inside;
 mod job;
 mod jobs;
 mod levels;
+mod load;
 mod lookup;
 mod loose;
 mod manifest;

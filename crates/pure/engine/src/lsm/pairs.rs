@@ -21,7 +21,7 @@
 
 mod open;
 
-pub use open::{Open, long};
+pub use open::{Open, With, long};
 
 use crate::ordered::block::{self, HEAD, Kind};
 use crate::ordered::key::{Entry, Key};
@@ -35,7 +35,7 @@ const GONE: u32 = 0;
 const APART: u32 = 1;
 const INSIDE: u32 = 2;
 /// Bytes of the version and the key length, and of the word.
-const WORDS: usize = 8 + 4;
+pub const WORDS: usize = 8 + 4;
 /// Bytes of a place and its stamp.
 const PLACE_BYTES: usize = 8 + 5;
 /// Bytes of where a pair begins.

@@ -73,17 +73,23 @@ pub fn bytes_at(page_bytes: u32, start: u32) -> u32 {
 
 /// Writes a block: head, content, zeros.
 pub fn put(kind: Kind, table: u64, index: u32, count: u16, width: u8, content: &[u8], out: &mut [u8]) {
+    let (block, zeros) = out.split_at_mut(HEAD + content.len());
+    let (_, to) = block.split_at_mut(HEAD);
+    to.copy_from_slice(content);
+    zeros.fill(0);
+    seal(kind, (table, index), (count, width), block);
+}
+
+/// Writes the head of a block whose content is behind it.
+pub fn seal(kind: Kind, (table, index): (u64, u32), (count, width): (u16, u8), block: &mut [u8]) {
+    let (first, content) = block.split_at_mut(HEAD);
     let used = content.len() as u32;
     let (crc, table, index) = (U32::ZERO, table.into(), index.into());
     let mut head =
         Head { crc, table, index, used: used.into(), count: count.into(), width, kind: kind as u8 };
-    let (first, rest) = out.split_at_mut(HEAD);
-    let (to, zeros) = rest.split_at_mut(content.len());
-    to.copy_from_slice(content);
-    zeros.fill(0);
     first.copy_from_slice(head.as_bytes());
-    head.crc = checksum(kind, out.get(4..HEAD + content.len()).unwrap_or_default()).into();
-    let (first, _) = out.split_at_mut(HEAD);
+    head.crc = checksum(kind, block.get(4..).unwrap_or_default()).into();
+    let (first, _) = block.split_at_mut(HEAD);
     first.copy_from_slice(head.as_bytes());
 }
 

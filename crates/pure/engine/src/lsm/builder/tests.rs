@@ -14,7 +14,7 @@ fn filled(page_bytes: u32, pages: u32) -> (Table, u64) {
     let full = (0..).find(|n| {
         let is_full = builder.is_full(&entry(*n), pages);
         if !is_full {
-            builder.push(entry(*n), &[]);
+            builder.push(entry(*n), With::NOTHING);
         }
         is_full
     });
@@ -56,7 +56,7 @@ fn packed(block_bytes: u32, page_bytes: u32, pages: u32, bytes: u32) -> (Table, 
         if builder.is_full(&inside(n, bytes), pages) {
             break;
         }
-        builder.push(inside(n, bytes), &vec![n as u8; bytes as usize]);
+        builder.push(inside(n, bytes), With::Value(&vec![n as u8; bytes as usize]));
     }
     builder.seal();
     while let Some(page) = builder.next_page() {

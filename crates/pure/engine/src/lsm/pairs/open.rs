@@ -11,9 +11,31 @@
     )
 )]
 
-use super::{APART, GONE, INSIDE, KIND_SHIFT, OFFSET_BYTES, pair_bytes};
+use super::{APART, GONE, INSIDE, KIND_SHIFT, OFFSET_BYTES, WORDS, pair_bytes};
 use crate::ordered::block::{self, HEAD, Kind};
 use crate::ordered::key::Entry;
+
+/// What comes with an entry on its way into a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum With<'a> {
+    /// Its value, or nothing of one that has none beside it.
+    Value(&'a [u8]),
+    /// All of it as it is in the block that it comes from, its value at the end: entries do not change when they are merged.
+    Encoded(&'a [u8]),
+}
+
+impl<'a> With<'a> {
+    /// Nothing: a tombstone, or an entry with a place.
+    pub const NOTHING: Self = Self::Value(&[]);
+
+    /// The value.
+    pub fn value(self, e: &Entry) -> &'a [u8] {
+        match self {
+            Self::Value(value) => value,
+            Self::Encoded(bytes) => bytes.get(WORDS + e.key.len()..).unwrap_or_default(),
+        }
+    }
+}
 
 fn encode(e: &Entry, value: &[u8], out: &mut Vec<u8>) {
     e.encode_place(out);
@@ -29,53 +51,66 @@ fn encode(e: &Entry, value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(value);
 }
 
-/// Entries on their way into a block.
+/// A block at the end of a page on its way: where it begins in it, and where its entries do, behind its head.
 #[derive(Clone, Debug, Default)]
 pub struct Open {
-    content: Vec<u8>,
+    start: usize,
     begins: Vec<u16>,
 }
 
 impl Open {
-    /// Whether there are none.
+    /// Whether it has no entries.
     pub fn is_empty(&self) -> bool {
         self.begins.is_empty()
     }
 
-    /// Bytes of the block so far.
-    pub fn bytes(&self) -> usize {
-        HEAD + self.content.len() + OFFSET_BYTES * self.begins.len()
+    /// Where it begins in the page; behind what is there if it has no entries.
+    pub fn start(&self, page: &[u8]) -> usize {
+        if self.is_empty() { page.len() } else { self.start }
+    }
+
+    /// Bytes of the block so far, which end the page.
+    pub fn bytes(&self, page: &[u8]) -> usize {
+        let behind_head = (page.len() - self.start(page)).max(HEAD);
+        behind_head + OFFSET_BYTES * self.begins.len()
     }
 
     /// Whether one more makes a block of at most so many bytes.
-    pub fn has_room(&self, e: &Entry, bytes: usize) -> bool {
-        self.bytes() + pair_bytes(e) + OFFSET_BYTES <= bytes
+    pub fn has_room(&self, e: &Entry, bytes: usize, page: &[u8]) -> bool {
+        self.bytes(page) + pair_bytes(e) + OFFSET_BYTES <= bytes
     }
 
-    /// Adds the next entry; of one with its value beside it that is `value`.
-    pub fn push(&mut self, e: &Entry, value: &[u8]) {
-        self.begins.push(self.content.len() as u16);
-        encode(e, value, &mut self.content);
-    }
-
-    /// The block behind what is in a page already. There are no entries any more.
-    pub fn close(&mut self, table: u64, index: u32, page: &mut Vec<u8>) {
-        self.begins.iter().for_each(|at| self.content.extend(at.to_le_bytes()));
-        let (start, count) = (page.len(), self.begins.len() as u16);
-        page.resize(start + HEAD + self.content.len(), 0);
-        if let Some(out) = page.get_mut(start..) {
-            block::put(Kind::Pairs, table, index, count, 0, &self.content, out);
+    /// Adds the next entry.
+    pub fn push(&mut self, e: &Entry, with: With<'_>, page: &mut Vec<u8>) {
+        if self.is_empty() {
+            self.start = page.len();
+            page.resize(self.start + HEAD, 0);
         }
-        self.content.clear();
+        let begin = page.len();
+        self.begins.push((begin - self.start - HEAD) as u16);
+        match with {
+            With::Encoded(bytes) => page.extend_from_slice(bytes),
+            With::Value(value) => encode(e, value, page),
+        }
+        debug_assert_eq!(page.len() - begin, pair_bytes(e), "an entry is as long as it was said to be");
+    }
+
+    /// Ends the block. There are no entries any more.
+    pub fn close(&mut self, table: u64, index: u32, page: &mut Vec<u8>) {
+        self.begins.iter().for_each(|at| page.extend_from_slice(&at.to_le_bytes()));
+        let count = self.begins.len() as u16;
+        if let Some(block) = page.get_mut(self.start..) {
+            block::seal(Kind::Pairs, (table, index), (count, 0), block);
+        }
         self.begins.clear();
     }
 }
 
 /// The block of one long pair.
 pub fn long(e: &Entry, value: &[u8], table: u64, index: u32) -> Vec<u8> {
-    let mut content = Vec::with_capacity(pair_bytes(e));
-    encode(e, value, &mut content);
-    let mut out = vec![0; HEAD + content.len()];
-    block::put(Kind::Long, table, index, 1, 0, &content, &mut out);
-    out
+    let mut block = Vec::with_capacity(HEAD + pair_bytes(e));
+    block.resize(HEAD, 0);
+    encode(e, value, &mut block);
+    block::seal(Kind::Long, (table, index), (1, 0), &mut block);
+    block
 }

@@ -12,8 +12,8 @@ fn other(key: &[u8], version: u64, addr: RecordAddr, stamp: u64) -> (Entry, Vec<
 
 fn block(entries: &[(Entry, Vec<u8>)]) -> Vec<u8> {
     let (mut open, mut page) = (Open::default(), Vec::new());
-    entries.iter().for_each(|(e, value)| open.push(e, value));
-    let bytes = open.bytes();
+    entries.iter().for_each(|(e, value)| open.push(e, With::Value(value), &mut page));
+    let bytes = open.bytes(&page);
     open.close(7, 3, &mut page);
     assert!(open.is_empty() && page.len() == bytes);
     page
