@@ -382,6 +382,7 @@ impl Records<'_> {
             key_bytes: seal.key_bytes,
             value_bytes: seal.value_bytes,
             lead_bytes: 0,
+            stays: seal.stays && is_pair,
             ..inside.header
         };
         let record_addr = RecordAddr::member(log_addr.0, seal.bytes(), seal.key_bytes);

@@ -47,6 +47,11 @@ impl LsmStore {
             ("landed_values", packing.landed_values),
             ("backfilled_values", packing.backfilled_values),
         ]);
+        if self.settings.is_auto() {
+            let (shortest, changes) = (self.placement.inside().shortest_apart(), self.placement.changes);
+            counters
+                .extend([("auto_min_blob_size", shortest.into()), ("auto_min_blob_size_changes", changes)]);
+        }
         counters.extend(stats.traffic.counters());
         counters.extend(self.tables_by_level().iter().zip(LEVEL_TABLES).map(|(n, name)| (name, *n as u64)));
         counters

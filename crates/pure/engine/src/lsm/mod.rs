@@ -30,6 +30,7 @@ mod options;
 mod packed;
 mod pairs;
 mod parse;
+mod placement;
 mod policy;
 mod recover;
 pub mod reserve;
@@ -42,6 +43,7 @@ mod tables;
 mod traffic;
 pub mod write_controller;
 
+pub use crate::ordered::{AUTO, BY_TURNS};
 pub use factory::Factory;
 pub use options::LsmConfig;
 pub use traffic::{LevelBytes, Traffic};
@@ -122,6 +124,7 @@ pub struct Lsm {
     leaving: manifest::Leaving,
     sizes: space::Sizes,
     controller: write_controller::Controller,
+    work: placement::Work,
     stats: LsmStats,
 }
 

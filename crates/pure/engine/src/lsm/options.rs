@@ -43,7 +43,8 @@ pub struct LsmConfig {
     pub delayed_write_rate: u64,
     /// Whether writes are slowed down before they stop.
     pub slowdown: bool,
-    /// Values of at least so many bytes go to the value log, shorter ones stay beside their keys. 0: all go there; [`u32::MAX`]: none.
+    /// Values of at least so many bytes go to the value log, shorter ones stay beside their keys. 0: all go there; [`u32::MAX`]: none;
+    /// [`AUTO`](super::AUTO): the store decides which ([`BY_TURNS`](super::BY_TURNS): by turns, for tests).
     pub min_blob_size: u32,
     /// What is kept here for the main tree of a hybrid, by its number among the words of the setting. This store does nothing with it.
     pub main_min_blob_size: u8,

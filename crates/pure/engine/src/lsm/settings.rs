@@ -4,6 +4,7 @@
 
 use super::options::{LsmConfig, OWN_BLOCK_BYTES, table_pages};
 use super::pairs::{BLOCK_BYTES_MAX, BLOCK_BYTES_MIN, PAGE_BYTES_MIN};
+use crate::ordered::AUTO;
 use saker_engine_api::settings::{BitField, Idle, Phase, Setting, Settings, Values};
 use saker_segment_store::Geometry;
 use saker_value_log::packing::Packing;
@@ -43,8 +44,8 @@ pub const MAIN_MIN_BLOB_SIZE: &str = "main_min_blob_size";
 /// How long blocks of tables are.
 const BLOCK_SIZE: &str = "block_size";
 
-/// What all values are longer or shorter than, and sizes between: images have these numbers.
-const BLOB_SIZES: [&str; 15] = [
+/// What all values are longer or shorter than, and sizes between; and that the store decides: images have these numbers.
+const BLOB_SIZES: [&str; 16] = [
     "0",
     "16",
     "32",
@@ -60,8 +61,12 @@ const BLOB_SIZES: [&str; 15] = [
     "32768",
     "65536",
     "unlimited",
+    "auto",
 ];
 const BLOB_SIZE_MIN: u32 = 16;
+/// The places of the last two words.
+const UNLIMITED: u64 = BLOB_SIZES.len() as u64 - 2;
+const AUTOMATIC: u64 = BLOB_SIZES.len() as u64 - 1;
 const BLOB_SIZE_PLACE: BitField = BitField { shift: 12, bits: 4 };
 const MAIN_BLOB_SIZE_PLACE: BitField = BitField { shift: 20, bits: 4 };
 
@@ -134,7 +139,7 @@ pub static SETTINGS: [Setting; 25] = [
         values: Values::Words(&BLOB_SIZES),
         phase: Phase::Stored(BLOB_SIZE_PLACE),
         default: "0",
-        help: "bytes from which on values go to the value log; shorter ones stay in the tree",
+        help: "bytes from which on values go to the value log; shorter ones stay in the tree; auto: by length, puts and reads",
     }
     .checked(),
     Setting {
@@ -195,7 +200,8 @@ pub fn asking_for(policy: Packing) -> Settings {
 fn min_blob_size(choice: u64) -> u32 {
     match choice.checked_sub(1) {
         None => 0,
-        Some(n) if n + 2 == BLOB_SIZES.len() as u64 => u32::MAX,
+        Some(_) if choice == UNLIMITED => u32::MAX,
+        Some(_) if choice == AUTOMATIC => AUTO,
         Some(n) => BLOB_SIZE_MIN << n,
     }
 }
@@ -207,7 +213,7 @@ fn block_size(choice: u64) -> Option<u32> {
 
 /// A store's settings by name, of pages of so many bytes.
 pub fn told(c: &LsmConfig, page_bytes: u32) -> Settings {
-    let blob = BLOB_SIZES.iter().position(|word| word.parse().unwrap_or(u32::MAX) == c.min_blob_size);
+    let blob = (0..BLOB_SIZES.len()).position(|choice| min_blob_size(choice as u64) == c.min_blob_size);
     let block = c.block_size.and_then(|bytes| BLOCK_SIZES.iter().position(|word| word.parse() == Ok(bytes)));
     let packing = c.packing.map_or(Settings::NONE, asking_for).get(PACKING);
     let place = |at: Option<usize>| at.unwrap_or(0) as u64;

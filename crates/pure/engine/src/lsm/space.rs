@@ -76,7 +76,7 @@ impl LsmStore {
     }
 
     /// Bytes of pages that tables need.
-    fn table_bytes(&self) -> u64 {
+    pub(super) fn table_bytes(&self) -> u64 {
         self.own.sizes.pages * self.page_bytes()
     }
 
@@ -114,12 +114,42 @@ impl LsmStore {
     /// Kept back: the spare segments, two manifests, and tables with room to merge them. What has its value beside its key is in the
     /// tables, so what is kept back for it is less that much.
     pub(super) fn capacity_for<M: SegmentStore>(&self, content: &Content, m: &M) -> u64 {
-        let Content { entries, inside, longest } = *content;
-        let tables = self.expected_table_bytes(entries, inside).max(self.counted_table_bytes());
-        let manifests = MANIFESTS * (FOR_COPIES.segments + self.expected_manifest_segments(tables));
-        let passing = self.passing_bytes().min(PASSING_TIMES * inside.bytes);
+        let Content { entries, inside, .. } = *content;
+        let expected = self.expected_table_bytes(entries, inside);
+        if self.settings.is_auto() {
+            return self.capacity_either_way(content, expected, m);
+        }
+        let tables = expected.max(self.counted_table_bytes());
+        self.capacity_with((tables, tables), inside, content, m)
+    }
+
+    /// The same where each pair may have its value beside its key or in the value log, and the next time elsewhere. What a pair takes is the
+    /// dearer of both, and what is kept for merges and for what passes is that of a store of values in tables. Tables may have more than is
+    /// expected of what is in them; they have that whatever is there.
+    fn capacity_either_way<M: SegmentStore>(&self, content: &Content, inside: u64, m: &M) -> u64 {
+        let apart = self.expected_table_bytes(content.entries, Inside::NONE);
+        let expected_now = self.expected_table_bytes(self.entries_at_most(), self.inside());
+        let more = self.counted_table_bytes().saturating_sub(expected_now);
+        let most = inside.max(apart) + more;
+        let all_inside = self.capacity_with((inside + more, most), content.inside, content, m);
+        let all_apart = self.capacity_with((apart + more, most), Inside::NONE, content, m);
+        all_inside.min(all_apart)
+    }
+
+    /// The same with tables of so many bytes, of which room for merges is kept as if they were `most` bytes. Values of entries `inside` are in
+    /// them.
+    fn capacity_with<M: SegmentStore>(
+        &self,
+        (tables, most): (u64, u64),
+        inside: Inside,
+        content: &Content,
+        m: &M,
+    ) -> u64 {
+        let longest = content.longest;
+        let manifests = MANIFESTS * (FOR_COPIES.segments + self.expected_manifest_segments(most));
+        let passing = self.passing_bytes().min(PASSING_TIMES * content.inside.bytes);
         let (segments, kept) =
-            (SPARE_SEGMENTS + manifests, tables + self.merged_bytes(tables, longest) + passing);
+            (SPARE_SEGMENTS + manifests, tables + self.merged_bytes(most, longest) + passing);
         let apart = self.fill(segments, kept, longest, m);
         let usable =
             u64::from(m.quota_segments().saturating_sub(segments)) * self.log.geometry().segment_bytes();

@@ -8,6 +8,7 @@ use crate::ordered::background::Piece;
 use crate::ordered::inside::Inside;
 use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
+use crate::ordered::placement::Inside as Classes;
 use crate::ordered::structure::{
     Buffers, Chores, Collected, Configured, Content, Found, Manifests, Rebuild, Room, Search, Sought,
     Structure, Tuned, Turn, Versions, Write,
@@ -32,6 +33,10 @@ impl Configured for Lsm {
 impl Structure for Lsm {
     fn new(_: &LsmConfig, _: &dyn SegmentStore) -> Self {
         Self { next_table: 1, ..Self::default() }
+    }
+
+    fn place(store: &mut LsmStore) -> Classes {
+        store.decided()
     }
 
     fn memory_bytes(&self, _: u64) -> u64 {

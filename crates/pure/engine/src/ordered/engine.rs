@@ -58,7 +58,7 @@ impl<S: Structure> Engine for Store<S> {
         };
         let (bytes, room) = (plan.bytes, self.take_room(plan, m));
         let (addr, stamp) = (RecordAddr::new(room.position(), bytes, key.len() as u8), room.stamp);
-        let stays = !inside && self.settings.is_inside(value_bytes);
+        let stays = !inside && self.settings.may_be_inside(value_bytes);
         let header = self.header(Kind::Pair, key.len(), value_bytes);
         let header = Header { pad_bytes: plan.pad_bytes, stays, ..header };
         if land(&self.log, (&room.writer, room.from), header, key, value, m).is_err() {
@@ -66,15 +66,17 @@ impl<S: Structure> Engine for Store<S> {
             return Step::Done(Err(KvError::Transfer));
         }
         self.commit_record(room, m);
-        if inside {
+        let e = if inside {
             self.note_passing(self.segment_at(addr.position()), bytes);
             let value = LogAddr(addr.position() + u64::from(header.value_at()));
-            let e = self.take_inside((name, self.version), (value, value_bytes), m);
-            self.enter(e.expect("the record was just written"), replaced);
             w.work(Unit::CopyByte, u64::from(value_bytes));
+            let e = self.take_inside((name, self.version), (value, value_bytes), m);
+            e.expect("the record was just written")
         } else {
-            self.enter(Entry { key: name, version: self.version, addr, stamp }, replaced);
-        }
+            Entry { key: name, version: self.version, addr, stamp }
+        };
+        self.note_put(&e, value_bytes);
+        self.enter(e, replaced);
         self.written(key.len() + value_bytes as usize, m);
         w.work(Unit::Encode, 1);
         w.work(
@@ -236,7 +238,7 @@ impl<S: Structure> Engine for Store<S> {
         }
         let bytes = record_bytes(key_bytes, value_bytes);
         let longest = bytes.max(Longest::default().bytes());
-        let each = self.inside_of(value_bytes, bytes);
+        let each = self.inside_of(self.settings.may_be_inside(value_bytes), bytes);
         most_pairs(u64::from(bytes), |entries| {
             let inside = Inside::of(entries * each.entries, entries * each.bytes);
             S::capacity_for(self, &Content { entries, inside, longest }, m)

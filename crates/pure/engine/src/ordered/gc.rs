@@ -275,7 +275,7 @@ impl<S: Structure> Store<S> {
 
     /// Whether a record is needed only until a manifest says that the structure has what it says.
     pub(super) fn is_passing(&self, header: &Header) -> bool {
-        header.kind == Kind::Tombstone || !header.stays && self.settings.is_inside(header.value_bytes)
+        header.kind == Kind::Tombstone || !header.stays && self.settings.may_be_inside(header.value_bytes)
     }
 
     /// Whether a record that only passes through the log says nothing any more: a memtable has a newer one of its key, which the log has

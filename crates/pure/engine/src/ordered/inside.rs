@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Values beside their keys ([`Settings::is_inside`](super::Settings::is_inside)): on their way in, and out to who asked.
+//! Values beside their keys ([`Settings::may_be_inside`](super::Settings::may_be_inside)): on their way in, and out to who asked.
 //!
 //! Such a put is a record of the log like any other, so it survives what others survive. The memtable has a copy of the value, and the
 //! log has the record only until a manifest says that the structure has taken the memtable in: it counts and goes as a tombstone's does.

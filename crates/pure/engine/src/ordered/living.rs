@@ -47,6 +47,11 @@ impl Replaced {
         }
     }
 
+    /// Whether its value is beside its key.
+    pub fn is_inside(self) -> bool {
+        matches!(self, Self::Inside(_))
+    }
+
     /// What it is of entries whose values are beside them.
     pub fn inside(self) -> Inside {
         if let Self::Inside(bytes) = self { Inside::of(1, u64::from(bytes)) } else { Inside::NONE }

@@ -23,6 +23,7 @@ pub(crate) mod manifest;
 pub(crate) mod memtable;
 mod ops;
 pub(crate) mod parts;
+pub(crate) mod placement;
 mod recent;
 pub mod recover;
 pub(crate) mod refs;
@@ -40,7 +41,7 @@ pub(crate) use engine::CAPABILITIES;
 pub use key::Key;
 pub use landing::PackingStats;
 pub use recover::Recovery;
-pub use settings::Settings;
+pub use settings::{AUTO, BY_TURNS, Settings};
 pub use structure::Structure;
 
 use crate::prefetch::Prefetch;
@@ -83,6 +84,8 @@ pub struct Store<S: Configured> {
     recent: recent::Recent,
     /// Values of keys that are read together.
     prefetch: Prefetch<Key, u64>,
+    /// Where values go, if the store decides that.
+    pub(crate) placement: placement::Placement,
     /// What keeps the entries that memtables do not have.
     pub(crate) own: S,
 }
@@ -115,6 +118,7 @@ impl<S: Structure> Store<S> {
             plan: Plan::default(),
             recent: recent::Recent::default(),
             prefetch: Prefetch::default(),
+            placement: placement::Placement::new(settings.full_memtable_bytes / memtable::ENTRY_BYTES),
             own: S::new(&config, m),
         };
         store.assert_gain();

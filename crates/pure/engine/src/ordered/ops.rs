@@ -53,6 +53,7 @@ impl<S: Structure> Store<S> {
         self.upkeep.wrote();
         self.own.wrote();
         self.kv.user_bytes_written += user_bytes as u64;
+        self.place();
         if !self.is_full() {
             return;
         }
@@ -93,7 +94,7 @@ impl<S: Structure> Store<S> {
             return Step::Done(Err(e));
         }
         let admitted = match ready!(self.admit(key, (plan.bytes, value_bytes), m, w)) {
-            Ok(Admission::Now(replaced)) => (self.settings.is_inside(value_bytes), replaced),
+            Ok(Admission::Now(replaced)) => (self.goes_inside(value_bytes), replaced),
             Ok(Admission::Apart(replaced)) => (false, replaced),
             Ok(Admission::Later) => return self.later(Stall::NoSegment, KvError::CapacityExceeded),
             Err(refused) => return Step::Done(Err(refused)),

@@ -150,6 +150,7 @@ impl<S: Structure> Store<S> {
             Ok(Some(e)) if e.is_inside() => {
                 let delivered = self.retrieve_inside(&e, sink, m, w);
                 S::searched(self, &trail, m, w);
+                self.note_read(&delivered);
                 return Step::Done(delivered.map(|bytes| (e.version, bytes)));
             }
             Ok(Some(e)) if !e.is_tombstone() => (e.addr, e.version),
@@ -182,6 +183,7 @@ impl<S: Structure> Store<S> {
         let delivered = self.records().check(key, addr, self.settings.owner, m).and_then(|(start, bytes)| {
             self.records().deliver(addr, start, bytes.min(sink.room()), sink, m).map(|()| bytes)
         });
+        self.note_read(&delivered);
         Step::Done(delivered.map(|bytes| (version, bytes)))
     }
 }

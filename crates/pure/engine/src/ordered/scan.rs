@@ -3,6 +3,7 @@
 
 use super::Store;
 use super::key::{Entry, Key};
+use super::placement::Seen;
 use super::structure::Structure;
 use saker_engine_api::{
     Context, KvError, List, Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Scans, Sink, Snapshot, SourceError,
@@ -62,6 +63,7 @@ impl<S: Structure> Scans for Store<S> {
         let (store, m) = (&*self, &*m);
         let Some(from) = bound(scan.from) else { return Step::Done(Err(KvError::KeySize)) };
         let (mut found, mut shown) = (Vec::new(), AtOnce::default());
+        let (counts, mut seen) = (scan.values && store.settings.is_auto(), Seen::default());
         let take = |e: &Entry, value| {
             let value_bytes_max = if scan.values { e.addr.bytes().saturating_sub(WORD_BYTES) } else { 0 };
             let padded = e.key.padded();
@@ -72,6 +74,9 @@ impl<S: Structure> Scans for Store<S> {
             // Behind one whose record is to be looked for each waits for its turn.
             if !found.is_empty() || !shown.show(scan.values, (e, key, value), pairs) {
                 found.push((*e, value));
+            }
+            if counts {
+                seen.note(e);
             }
             true
         };
@@ -84,6 +89,9 @@ impl<S: Structure> Scans for Store<S> {
         };
         let rest = ready!(store.show_all(&found, looked.into(), pairs, m, w));
         w.work(Unit::CopyByte, shown.bytes);
+        if counts {
+            self.placement.saw(&seen);
+        }
         Step::Done(rest.map(|()| ended))
     }
 }

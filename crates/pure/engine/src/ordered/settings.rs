@@ -24,9 +24,14 @@ pub struct Settings {
     pub packing: Option<Packing>,
     /// Bytes that a core copies while [`PRICED_BYTES`] are programmed, all dies at work.
     pub program_price: u32,
-    /// Shorter values stay beside their keys (see [`Settings::is_inside`]).
+    /// Shorter values stay beside their keys (see [`Settings::may_be_inside`]), or some of all of them ([`AUTO`], [`BY_TURNS`]).
     pub min_blob_size: u32,
 }
+
+/// As `min_blob_size`: the store decides which values stay beside their keys ([`super::placement`]).
+pub const AUTO: u32 = u32::MAX - 1;
+/// The same, but it decides by turns and not by costs: for tests of what follows from a change.
+pub const BY_TURNS: u32 = u32::MAX - 2;
 
 /// Largest memtable by default, RocksDB's: two of them and what tables need fit a modelled 256 MiB.
 const WRITE_BUFFER_BYTES_MAX: u64 = 64 << 20;
@@ -56,11 +61,23 @@ impl Settings {
         }
     }
 
-    /// Whether a value of so many bytes stays beside its key: in the memtable, and in the structure from the flush on. The value log
-    /// then has its record only until a manifest says that the structure has it, as it has a tombstone's.
+    /// Whether a value of so many bytes may stay beside its key: in the memtable, and in the structure from the flush on. The value log
+    /// then has its record only until a manifest says that the structure has it, as it has a tombstone's. A record of such a value that
+    /// stays in the log says so.
     #[inline]
-    pub fn is_inside(&self, value_bytes: u32) -> bool {
+    pub fn may_be_inside(&self, value_bytes: u32) -> bool {
         value_bytes < self.min_blob_size
+    }
+
+    /// Whether the store decides which of them do.
+    #[inline]
+    pub fn is_auto(&self) -> bool {
+        (BY_TURNS..=AUTO).contains(&self.min_blob_size)
+    }
+
+    /// Whether it decides by turns.
+    pub fn places_by_turns(&self) -> bool {
+        self.min_blob_size == BY_TURNS
     }
 
     /// Whether any value does.

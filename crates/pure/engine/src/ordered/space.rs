@@ -131,12 +131,6 @@ fn victim_but(log: &Log, held: &[SegmentId], lost: impl Fn(&Segment) -> u64) -> 
 /// How many times a record beside its key counts at least if it takes the place of one in the value log: merges need room for it too.
 const INSIDE_TIMES: u32 = 3;
 
-/// Bytes of a record that may take the place of an entry's; `inside`: its value is to be beside its key.
-pub(crate) fn replaceable_bytes(e: &Entry, inside: bool) -> u32 {
-    let times = if inside && !e.is_inside() { INSIDE_TIMES } else { 1 };
-    e.addr.record_bytes() / times
-}
-
 impl<S: Structure> Store<S> {
     /// Live bytes of records in the value log, as far as is known.
     pub(crate) fn value_log_bytes(&self) -> u64 {
@@ -170,19 +164,28 @@ impl<S: Structure> Store<S> {
         self.apart_bytes() + self.inside().bytes
     }
 
-    /// What is in the store, with `more` entries, these among them, and one of `longest` bytes.
+    /// What is in the store, with `more` entries, these among them, and one of `longest` bytes. Where the store decides by itself which
+    /// values are beside their keys, all are taken for such: any may be the next time that it is written.
     pub(crate) fn content_with(&self, more: u64, inside: Inside, longest: u32) -> Content {
-        let (entries, longest) = (self.entries_at_most() + more, self.longest.bytes().max(longest));
-        Content { entries, inside: self.inside().and(inside), longest }
+        let (entries, longest) = (self.entries_at_most(), self.longest.bytes().max(longest));
+        let is_auto = self.settings.is_auto();
+        let found = if is_auto { Inside::of(entries, self.content_bytes()) } else { self.inside() };
+        Content { entries: entries + more, inside: found.and(inside), longest }
     }
 
-    /// What an entry with such a value and such a record is of those whose values are beside them.
-    pub(crate) fn inside_of(&self, value_bytes: u32, record_bytes: u32) -> Inside {
-        if self.settings.is_inside(value_bytes) {
+    /// What an entry with such a record counts with of those whose values are beside them, if its value is to be, or was.
+    pub(crate) fn inside_of(&self, is_inside: bool, record_bytes: u32) -> Inside {
+        if is_inside || self.settings.is_auto() {
             Inside::of(1, u64::from(record_bytes))
         } else {
             Inside::NONE
         }
+    }
+
+    /// Bytes of a record that may take the place of an entry's; `inside`: its value is to be beside its key.
+    pub(crate) fn replaceable_bytes(&self, e: &Entry, inside: bool) -> u32 {
+        let moves_in = inside && !e.is_inside() && !self.settings.is_auto();
+        e.addr.record_bytes() / if moves_in { INSIDE_TIMES } else { 1 }
     }
 
     /// Entries, those included that the structure does not know to be replaced.
@@ -254,7 +257,8 @@ impl<S: Structure> Store<S> {
         m: &M,
         w: &mut W,
     ) -> Step<Result<Admission, KvError>> {
-        let inside = self.inside_of(value_bytes, bytes);
+        let goes_inside = self.goes_inside(value_bytes);
+        let inside = self.inside_of(goes_inside, bytes);
         let content = self.content_with(1, inside, bytes);
         let (all, capacity) = (self.content_bytes() + u64::from(bytes), S::capacity_for(self, &content, m));
         if all <= capacity && !self.tells(all, capacity) {
@@ -268,7 +272,7 @@ impl<S: Structure> Store<S> {
         let replaced = self.replaced_by(old);
         // A pair may always be replaced by one that is not longer.
         let fits = all <= capacity || self.fits_instead_of(replaced, &content, bytes, m);
-        if fits || old.is_some_and(|e| bytes <= replaceable_bytes(&e, inside.entries > 0)) {
+        if fits || old.is_some_and(|e| bytes <= self.replaceable_bytes(&e, goes_inside)) {
             return Step::Done(Ok(Admission::Now(replaced)));
         }
         if old.is_some_and(|e| bytes <= e.addr.record_bytes()) {
@@ -291,8 +295,8 @@ impl<S: Structure> Store<S> {
         let tells = self.reveal.living().is_some() && !self.own.has_snapshots();
         let Some(replaced) = old.bytes().filter(|_| tells) else { return false };
         let Content { entries, inside, longest } = *content;
-        let content =
-            Content { entries: entries.saturating_sub(1), inside: inside.but(old.inside()), longest };
+        let gone = self.inside_of(old.is_inside(), replaced);
+        let content = Content { entries: entries.saturating_sub(1), inside: inside.but(gone), longest };
         let all = (self.content_bytes() + u64::from(bytes)).saturating_sub(u64::from(replaced));
         all <= S::capacity_for(self, &content, m)
     }

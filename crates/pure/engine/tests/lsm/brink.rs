@@ -5,13 +5,14 @@ use super::{Bench, inside};
 use crate::ordered::bench::{Model, OWNER, Sent};
 use crate::ordered::layout::Entry;
 use crate::ordered::nearly_full::{self, fill, key};
+use saker_engine::lsm::BY_TURNS;
 use saker_engine::{Condition, Context, Engine, GroupError, GroupOp, KvError, LsmStore, Scans, Snapshot};
 use saker_segment_store::Step;
 use saker_sim::{Class, Free, Rng, Seed};
 use std::ops::Range;
 
-/// Of values that may be short, and of all.
-const SIZES: [u32; 3] = [64, 4096, u32::MAX];
+/// Of values that may be short, of all, and of some and then others.
+const SIZES: [u32; 4] = [64, 4096, u32::MAX, BY_TURNS];
 
 /// An empty store with room for 8 MiB and a quarter more.
 fn started(min_blob_size: u32) -> Bench {

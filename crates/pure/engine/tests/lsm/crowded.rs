@@ -24,6 +24,7 @@ adapted_suite! { crowded, {
     apart: 0;
     mixed: 64;
     inside: u32::MAX;
+    by_turns: saker_engine::lsm::BY_TURNS;
 } {
     histories { with_a_capacitor with_failing_programs }
     cuts { kills_at_every_event power_cuts_at_every_event lost_rings_keep_what_was_flushed }

@@ -2,6 +2,7 @@
 //! The LSM store against a BTreeMap.
 
 mod adapted;
+mod auto;
 mod brink;
 mod crowded;
 mod full_segments;

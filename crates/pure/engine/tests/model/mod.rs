@@ -31,4 +31,8 @@ const fn with_values(settings: &'static [(&'static str, &'static str)]) -> Subje
 
 saker_engine_suite::tests!(lsm_from_64, with_values(&[("min_blob_size", "64")]));
 saker_engine_suite::tests!(lsm_from_4096, with_values(&[("min_blob_size", "4096"), ("block_size", "512")]));
+saker_engine_suite::tests!(
+    lsm_auto,
+    with_values(&[("min_blob_size", "auto"), ("write_buffer_size", "2048")])
+);
 saker_engine_suite::tests!(lsm_unlimited, with_values(&[("min_blob_size", "unlimited")]));

@@ -13,7 +13,8 @@ pub fn seal_members<P>(plan: &Plan<P>, payload: &mut [u8]) {
         let (key, value) = (&p.member.key, &p.member.value);
         let end = padded(if value.start == 0 { key.end } else { value.end });
         let member = &mut payload[key.start as usize - 4..end as usize];
-        Seal::of(p.role, (key.end - key.start) as u8, value.end - value.start, member).write(member);
+        let seal = Seal::of(p.role, (key.end - key.start) as u8, value.end - value.start, member);
+        seal.staying(p.stays).write(member);
     }
 }
 

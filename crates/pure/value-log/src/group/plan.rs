@@ -21,6 +21,8 @@ pub struct Planned<P> {
     pub place: Option<P>,
     /// What it leaves in the log.
     pub role: Role,
+    /// Of a pair: its value stays there although the store has such values beside their keys. Nobody else sets it.
+    pub stays: bool,
     /// How it ends; reads can still fail.
     pub result: Result<(), KvError>,
 }
@@ -79,7 +81,7 @@ impl<P: Placed> Plan<P> {
             self.pairs += 1;
             self.pair_bytes += u64::from(counted_bytes(&member));
         }
-        self.members.push(Planned { member, place, role, result });
+        self.members.push(Planned { member, place, role, stays: false, result });
     }
 
     /// Reads a payload; `place` says where a key belongs.

@@ -7,8 +7,11 @@
 //! | key | 7:0 | key length |
 //! | | 9:8 | role |
 //! | | 31:10 | bits 21:0 of the member's sum, over its bytes as they came |
-//! | value (roles 1, 3) | 21:0 | value length |
+//! | value (roles 1, 3) | 20:0 | value length |
+//! | | 21 | the value stays here although the namespace has shorter ones beside their keys |
 //! | | 31:22 | bits 31:22 of the sum |
+//!
+//! Of a value that stays, the sum's bits are those of the sum and of 5A5A5A5Ah that differ, so that it vouches for bit 21 as well.
 //!
 //! The sum lets a member be read without the rest of its record, whose CRC32C recovery and collections check as well. It
 //! takes one multiplication for eight bytes: a checksum of general use takes longer for a small pair than all else.
@@ -34,6 +37,12 @@ const ROLE_BITS: u32 = 2;
 const SUM_SHIFT: u32 = KEY_BITS + ROLE_BITS;
 const SUM_LOW_BITS: u32 = 32 - SUM_SHIFT;
 const VALUE_BITS: u32 = 22;
+/// Of a value's word: the value stays in the log.
+const STAYS: u32 = 1 << (VALUE_BITS - 1);
+const LENGTH_MASK: u32 = STAYS - 1;
+const _: () = assert!(super::GROUP_BYTES_MAX <= LENGTH_MASK, "lengths leave the bit above free");
+/// What the sum of a value that stays is mixed with.
+const STAYS_SUM: u32 = 0x5A5A_5A5A;
 const _: () = assert!(VALUE_BITS == SUM_LOW_BITS, "both words split the checksum at the same bit");
 
 /// What recovery and collections make of a member.
@@ -71,6 +80,8 @@ pub struct Seal {
     pub key_bytes: u8,
     /// Value length in bytes.
     pub value_bytes: u32,
+    /// Whether the value stays in the log although the namespace has such values beside their keys.
+    pub stays: bool,
     sum: u32,
 }
 
@@ -84,7 +95,14 @@ impl Seal {
     /// The seal of a member whose bytes, lengths included, are still as they came.
     #[inline]
     pub fn of(role: Role, key_bytes: u8, value_bytes: u32, came: &[u8]) -> Self {
-        Self { role, key_bytes, value_bytes, sum: Sum::default().bytes(came).value() }
+        Self { role, key_bytes, value_bytes, stays: false, sum: Sum::default().bytes(came).value() }
+    }
+
+    /// The same of one whose value stays in the log, or does not.
+    #[inline]
+    #[must_use]
+    pub fn staying(self, stays: bool) -> Self {
+        Self { stays, sum: if stays == self.stays { self.sum } else { self.sum ^ STAYS_SUM }, ..self }
     }
 
     /// Writes the words over the lengths.
@@ -94,7 +112,8 @@ impl Seal {
         let key = u32::from(self.key_bytes) | (self.role as u32) << KEY_BITS | low << SUM_SHIFT;
         put_word(member, 0, key);
         if self.role.has_value() {
-            put_word(member, self.value_word_at(), self.value_bytes | self.sum >> VALUE_BITS << VALUE_BITS);
+            let length = self.value_bytes | if self.stays { STAYS } else { 0 };
+            put_word(member, self.value_word_at(), length | self.sum >> VALUE_BITS << VALUE_BITS);
         }
     }
 
@@ -105,7 +124,7 @@ impl Seal {
             member.get(at..at + 4).and_then(|word| word.try_into().ok()).map_or(0, u32::from_le_bytes)
         };
         let mut seal = Self::of_key_word(word(member, 0));
-        seal.value_bytes = word(member, seal.value_word_at() as usize) & ((1 << VALUE_BITS) - 1);
+        seal.value_bytes = word(member, seal.value_word_at() as usize) & LENGTH_MASK;
         seal.plain(member);
     }
 
@@ -118,7 +137,14 @@ impl Seal {
             2 => Role::Tombstone,
             _ => Role::RefusedPair,
         };
-        Self { role, key_bytes: key as u8, value_bytes: 0, sum: key >> SUM_SHIFT }
+        Self { role, key_bytes: key as u8, value_bytes: 0, stays: false, sum: key >> SUM_SHIFT }
+    }
+
+    /// The same with what the second word says.
+    #[inline]
+    fn with_value_word(self, value: u32) -> Self {
+        let sum = self.sum | value >> VALUE_BITS << VALUE_BITS;
+        Self { value_bytes: value & LENGTH_MASK, stays: value & STAYS != 0, sum, ..self }
     }
 
     #[inline]
@@ -142,7 +168,8 @@ impl Seal {
     #[inline]
     fn holds(&self, sum: u32) -> bool {
         let mask = if self.role.has_value() { u32::MAX } else { (1 << SUM_LOW_BITS) - 1 };
-        (sum ^ self.sum) & mask == 0
+        let mixed = if self.stays { STAYS_SUM } else { 0 };
+        (sum ^ mixed ^ self.sum) & mask == 0
     }
 
     /// The lengths as they came.
@@ -170,13 +197,11 @@ impl Seal {
     #[inline]
     fn read(member: &[u8]) -> Option<Self> {
         let word = |at: u32| member.get(at as usize..)?.first_chunk().map(|word| u32::from_le_bytes(*word));
-        let mut seal = Self::of_key_word(word(0)?);
-        if seal.role.has_value() {
-            let value = word(seal.value_word_at())?;
-            seal.value_bytes = value & ((1 << VALUE_BITS) - 1);
-            seal.sum |= value >> VALUE_BITS << VALUE_BITS;
+        let seal = Self::of_key_word(word(0)?);
+        if !seal.role.has_value() {
+            return Some(seal);
         }
-        Some(seal)
+        Some(seal.with_value_word(word(seal.value_word_at())?))
     }
 
     /// Whether a member with a short key is as it came.
@@ -221,9 +246,7 @@ impl Records<'_> {
         };
         let mut seal = Seal::of_key_word(word(0)?);
         if seal.role.has_value() {
-            let value = word(seal.value_word_at())?;
-            seal.value_bytes = value & ((1 << VALUE_BITS) - 1);
-            seal.sum |= value >> VALUE_BITS << VALUE_BITS;
+            seal = seal.with_value_word(word(seal.value_word_at())?);
         }
         (seal.key_bytes != 0 && seal.bytes() <= bytes).then_some(seal)
     }
@@ -321,6 +344,22 @@ mod tests {
     }
 
     #[test]
+    fn golden_words_of_a_value_that_stays() {
+        let came = *b"\x03\0\0\0abc\0\x02\0\0\0vw\0\0";
+        let sum = Sum::default().bytes(&came).value() ^ 0x5A5A_5A5A;
+        let mut member = came;
+        Seal::of(Role::Pair, 3, 2, &came).staying(true).write(&mut member);
+        assert_eq!(member[..4], (3 | 1 << 8 | (sum & 0x3F_FFFF) << 10).to_le_bytes());
+        assert_eq!(member[8..12], (2 | 1 << 21 | (sum >> 22) << 22).to_le_bytes());
+        let seal = Seal::read(&member).expect("it is whole");
+        assert!(seal.stays && seal.value_bytes == 2 && seal.holds_short(&member));
+        assert_eq!(pair_here(&member, b"abc"), Some((12, &b"vw"[..])));
+        assert_eq!(seal.staying(false), Seal::of(Role::Pair, 3, 2, &came));
+        Seal::unseal(&mut member);
+        assert_eq!(member, came);
+    }
+
+    #[test]
     fn a_tombstone_has_one_word() {
         let seal = Seal::of(Role::Tombstone, 5, 0, b"\x05\0\0\0abcde\0\0\0");
         let mut member = *b"\x05\0\0\0abcde\0\0\0";
@@ -340,7 +379,8 @@ mod tests {
             let came =
                 [&word(key.len())[..], &padded_to(key), &word(value.len()), &padded_to(value)].concat();
             let mut member = came.clone();
-            Seal::of(Role::Pair, key.len() as u8, value.len() as u32, &came).write(&mut member);
+            let seal = Seal::of(Role::Pair, key.len() as u8, value.len() as u32, &came);
+            seal.staying(key.len().is_multiple_of(2)).write(&mut member);
             let start = (came.len() - padded_to(value).len()) as u32;
             assert_eq!(pair_here(&member, key), Some((start, value)));
             assert_eq!(pair_here(&member, b"another key"), None);

@@ -25,7 +25,10 @@ fn sizes_are_the_words_that_ask_for_them() {
     let ask = |name: &str, n: usize| config(&[(name, n as u64)]);
     for (n, word) in BLOB_SIZES.iter().enumerate() {
         let asked = ask(MIN_BLOB_SIZE, n).min_blob_size;
-        assert_eq!(asked, word.parse().unwrap_or(u32::MAX), "{word}");
+        let expected = if *word == "auto" { AUTO } else { word.parse().unwrap_or(u32::MAX) };
+        assert_eq!(asked, expected, "{word}");
+        let told = told(&config(&[(MIN_BLOB_SIZE, n as u64)]), 4096).get(MIN_BLOB_SIZE);
+        assert_eq!(told, Some(n as u64), "{word}");
     }
     for (n, word) in BLOCK_SIZES.iter().enumerate() {
         assert_eq!(ask(BLOCK_SIZE, n).block_size, word.parse().ok(), "{word}");

@@ -68,6 +68,7 @@ impl<S: Structure> Store<S> {
                     }
                     (_, Some(key), Some(Ok(Some(e)))) if p.member.op == GroupOp::Retrieve => {
                         self.answer(&key, e, answers, m, w);
+                        self.note_entry_read(e);
                     }
                     _ => answers.done(p.result),
                 }
@@ -84,6 +85,11 @@ impl<S: Structure> Store<S> {
         }
     }
 
+    /// Whether the value of a member goes beside its key.
+    pub(super) fn member_goes_inside(&self, p: &Planned<Key>) -> bool {
+        !p.stays && self.settings.may_be_inside(p.member.value.len() as u32)
+    }
+
     /// A member of the record becomes the newest of its key.
     fn enter_member<M: SegmentStore>(
         &mut self,
@@ -94,18 +100,24 @@ impl<S: Structure> Store<S> {
     ) {
         let mut addr = member_loc(p, log_addr);
         let value_bytes = p.member.value.len() as u32;
-        if p.role == Role::Pair && self.settings.is_inside(value_bytes) {
+        if p.role == Role::Pair && self.member_goes_inside(p) {
             self.note_passing(self.segment_at(addr.position()), record_bytes(key.len() as u32, value_bytes));
             let value = LogAddr(log_addr.0 + u64::from(HEADER_BYTES + p.member.value.start));
             let e = self.take_inside((key, self.version), (value, value_bytes), m);
-            return self.enter_near(e.expect("the record was just written"), replaced, near);
+            let e = e.expect("the record was just written");
+            self.note_put(&e, value_bytes);
+            return self.enter_near(e, replaced, near);
         }
         if p.role == Role::Tombstone {
             let id = self.segment_at(addr.position());
             self.log.add_until_checkpoint(id, u64::from(record_bytes(key.len() as u32, 0)));
             addr = RecordAddr::NONE;
         }
-        self.enter_near(Entry { key, version: self.version, addr, stamp }, replaced, near);
+        let e = Entry { key, version: self.version, addr, stamp };
+        if p.role == Role::Pair {
+            self.note_put(&e, value_bytes);
+        }
+        self.enter_near(e, replaced, near);
     }
 
     /// Delivers a value whose pages are here.

@@ -5,7 +5,6 @@ use super::super::Store;
 use super::super::inside::Inside;
 use super::super::key::{Entry, Key};
 use super::super::living::Replaced;
-use super::super::space::replaceable_bytes;
 use super::super::structure::{Sought, Structure};
 use saker_engine_api::{GroupError, GroupOp, KvError};
 use saker_log::{Bytes, LogAddr, Look, lines};
@@ -172,7 +171,7 @@ impl<S: Structure> Store<S> {
     ) -> Step<Result<(), GroupError<E>>> {
         let stores = || plan.members.iter().filter(|p| p.role == Role::Pair);
         let lengths = || stores().map(|p| counted_bytes(&p.member));
-        let inside = stores().map(|p| self.inside_of(p.member.value.len() as u32, counted_bytes(&p.member)));
+        let inside = stores().map(|p| self.inside_of(self.member_goes_inside(p), counted_bytes(&p.member)));
         let inside = inside.fold(Inside::NONE, Inside::and);
         let content = self.content_with(plan.pairs, inside, lengths().max().unwrap_or(0));
         let new: u64 = lengths().map(u64::from).sum();
@@ -207,11 +206,11 @@ impl<S: Structure> Store<S> {
         let (mut bytes, mut is_absent) = (Some(0), false);
         let stores = plan.members.iter().filter(|p| p.role == Role::Pair);
         for (p, key) in stores.filter_map(|p| Some((p, p.place?))) {
-            let inside = self.settings.is_inside(p.member.value.len() as u32);
+            let inside = self.member_goes_inside(p);
             match self.find_for_group(&key, looked, m, w) {
                 Step::Done(found) => {
                     looked.replaced.push(found.as_ref().map_or(Replaced::Unknown, |e| self.replaced_by(*e)));
-                    let bytes_of = |e: Entry| u64::from(replaceable_bytes(&e, inside));
+                    let bytes_of = |e: Entry| u64::from(self.replaceable_bytes(&e, inside));
                     let old = found.ok().map(|e| e.map_or(0, bytes_of));
                     bytes = bytes.zip(old).map(|(all, old)| all + old);
                 }

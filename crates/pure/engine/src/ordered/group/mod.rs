@@ -186,6 +186,7 @@ impl<S: Structure> Store<S> {
         source.read(payload).map_err(|_| GroupError::Transfer)?;
         plan.read(source, payload, self.settings.value_bytes_max, Key::new)?;
         plan.atomic(source.flags())?;
+        self.place_members(plan);
         seal_members(plan, payload);
         record[used..].fill(0);
         saker_value_log::record::seal(header, &mut record[..used]);
@@ -210,6 +211,7 @@ impl<S: Structure> Store<S> {
             .and_then(|()| plan.read(source, payload, self.settings.value_bytes_max, Key::new))
             .and_then(|()| plan.atomic(source.flags()));
         if planned.is_ok() {
+            self.place_members(plan);
             self.put_group(plan, source, &mut record, writer, m);
         }
         plan.payload = record;
@@ -269,6 +271,7 @@ impl<S: Structure> Store<S> {
     ) -> Step<Result<(), Refused<G>>> {
         let mut looked = ready!(self.look_up(plan, m, w));
         self.assign(plan, &looked);
+        self.place_members(plan);
         if let Err(refused) = plan.atomic(source.flags()) {
             return Step::Done(Err(refused));
         }

@@ -42,6 +42,7 @@ pub use search::{Found, Search, Sought};
 pub use tuned::Tuned;
 pub use versions::Versions;
 
+use super::placement::Inside;
 use super::{Settings, Store};
 use saker_segment_store::SegmentStore;
 use saker_sim::Digest;
@@ -62,6 +63,11 @@ pub trait Structure:
 
     /// Modelled bytes in memory, frozen memtables excluded.
     fn memory_bytes(&self, page_bytes: u64) -> u64;
+
+    /// Which values go beside their keys from now on, where the store decides it.
+    fn place(store: &mut Store<Self>) -> Inside {
+        store.placement.inside()
+    }
 
     /// Adds what operations can observe of it.
     fn digest(&self, digest: &mut Digest);
