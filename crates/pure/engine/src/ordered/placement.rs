@@ -168,7 +168,7 @@ pub fn by_turns(turn: u64) -> Inside {
     (0..CLASSES).filter(|class| mixed >> class & 1 != 0).fold(Inside::NONE, Inside::with)
 }
 
-/// Bytes of an entry's value, and up to seven more of one in the value log.
+/// Bytes of an entry's value; of one in the value log that is known but for a few bytes that pad its record.
 fn value_bytes(e: &Entry) -> u32 {
     if e.is_inside() {
         return e.addr.value_bytes_inside();

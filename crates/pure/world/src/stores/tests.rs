@@ -78,12 +78,13 @@ type Asked = ((EngineKind, u64), &'static [(&'static str, u64)]);
 
 /// The engines that land a group as one record, which values the LSM store has in its tree (the place of `min_blob_size`'s word), and
 /// what is asked of them besides: once so that writes are delayed as soon as anything is to be merged, and once so that they stop.
-const ASKED: [Asked; 9] = [
+const ASKED: [Asked; 10] = [
     ((EngineKind::HASH_STORE, 0), &[]),
     ((EngineKind::LSM, 0), &[]),
     ((EngineKind::LSM, 3), &[]),
     ((EngineKind::LSM, 9), &[]),
     ((EngineKind::LSM, 14), &[]),
+    ((EngineKind::LSM, 15), &[]),
     (
         (EngineKind::LSM, 14),
         &[("compaction_readahead_size", 8 << 10), ("level0_file_num_compaction_trigger", 1)],

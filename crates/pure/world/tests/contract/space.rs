@@ -95,7 +95,7 @@ const SOME_APART: u64 = 9;
 /// A full store has the same room, and deletes make as much, when its jobs go on side by side.
 #[test]
 fn jobs_side_by_side_on_a_full_store() {
-    for min_blob_size in [0, SOME_APART, 14] {
+    for min_blob_size in [0, SOME_APART, 14, 15] {
         let kind = (EngineKind::LSM, min_blob_size);
         let disk = || {
             let geometry = Geometry { page_bytes: 2048, oob_bytes: 96, segment_pages: 32, segments: 48 };

@@ -156,11 +156,11 @@ pub fn side_by_side(min_blob_size: u64) -> Settings {
     ])
 }
 
-/// The LSM store with its longer values in the value log, with few there, and with none, in the device and at the host; its memtable is so
-/// small that tables are flushed and merged.
+/// The LSM store with its longer values in the value log, with few there, with none, and as it decides, in the device and at the host; its
+/// memtable is so small that tables are flushed and merged.
 #[test]
 fn values_in_the_tree() {
-    for min_blob_size in [3, 9, 14] {
+    for min_blob_size in [3, 9, 14, 15] {
         let asked = Settings::told(&[("min_blob_size", min_blob_size), ("write_buffer_size", 16 << 10)]);
         let mut disk = kv(EngineKind::LSM);
         disk.ask(&asked);

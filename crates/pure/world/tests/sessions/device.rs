@@ -162,12 +162,13 @@ fn the_lsm_store() {
     hold_store((EngineKind::LSM, &[]));
 }
 
-/// Those from 64 bytes on in the value log, from 4096 on, and none: the places of the words.
+/// Those from 64 bytes on in the value log, from 4096 on, none, and as the store decides: the places of the words.
 #[test]
 fn the_lsm_store_with_values_in_the_tree() {
     hold_store((EngineKind::LSM, &[("min_blob_size", 3)]));
     hold_store((EngineKind::LSM, &[("min_blob_size", 9)]));
     hold_store((EngineKind::LSM, &[("min_blob_size", 14)]));
+    hold_store((EngineKind::LSM, &[("min_blob_size", 15), ("write_buffer_size", 16 << 10)]));
 }
 
 #[test]

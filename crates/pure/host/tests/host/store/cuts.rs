@@ -327,13 +327,18 @@ fn lsm_with_no_value_apart_survives() {
 }
 
 #[test]
-fn lsm_with_jobs_side_by_side_survives() {
+fn lsm_that_decides_where_values_go_survives() {
     lsm_is_cut(4);
 }
 
 #[test]
-fn lsm_with_jobs_side_by_side_and_all_values_apart_survives() {
+fn lsm_with_jobs_side_by_side_survives() {
     lsm_is_cut(5);
+}
+
+#[test]
+fn lsm_with_jobs_side_by_side_and_all_values_apart_survives() {
+    lsm_is_cut(6);
 }
 
 #[test]

@@ -43,7 +43,8 @@ struct Subject {
 /// A memtable, or buffer, that a few writes fill.
 const SMALL: (&str, &str) = ("write_buffer_size", "2048");
 
-/// Every engine as it is over blocks, and the LSM store with values in its tree: none of them, short ones, all but the longest, all.
+/// Every engine as it is over blocks, and the LSM store with values in its tree: none of them, short ones, all but the longest, all, and what it
+/// decides.
 fn subjects() -> Vec<Subject> {
     let mut kinds: Vec<EngineKind> = Vec::new();
     for kind in EngineKind::ALL.iter().map(|kind| kind.over_blocks()) {
@@ -54,12 +55,13 @@ fn subjects() -> Vec<Subject> {
     kinds.into_iter().flat_map(Subject::all_of).collect()
 }
 
-/// `min_blob_size` of 0, 64, 4096 and unlimited.
-const LSM_SETTINGS: [&[(&str, &str)]; 4] = [
+/// `min_blob_size` of 0, 64, 4096, unlimited and auto.
+const LSM_SETTINGS: [&[(&str, &str)]; 5] = [
     &[SMALL, ("min_blob_size", "0")],
     &[SMALL, ("min_blob_size", "64")],
     &[SMALL, ("min_blob_size", "4096")],
     &[SMALL, ("min_blob_size", "unlimited")],
+    &[SMALL, ("min_blob_size", "auto")],
 ];
 const LSM_MOVES: &[&str] = &["flushes", "compactions"];
 /// The same with jobs side by side, some values inside and all apart; and all inside, with compactions that read ahead.

@@ -373,6 +373,8 @@ pub fn all_terms() -> Vec<Terms> {
     }
     // Longer values of the main tree are in its value log.
     all.push(Terms { min_blob_size: 5, stop: 2, ..exact });
+    // It decides by itself.
+    all.push(Terms { min_blob_size: 15, ..exact });
     all
 }
 
