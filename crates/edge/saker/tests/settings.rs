@@ -68,6 +68,37 @@ fn an_image_and_what_a_repair_makes_of_it_keep_them() {
     }
 }
 
+/// An image whose tree decides where values go says so at every opening, after a kill as well, and has what was put.
+#[test]
+fn an_image_keeps_that_its_tree_decides() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = dir.path().join("auto.img");
+    let auto = EngineKind::LSM.settings().iter().find(|setting| setting.name == "min_blob_size");
+    let auto = auto.expect("a setting").range().1;
+    plan(EngineKind::LSM, Settings::told(&[("min_blob_size", auto)])).create(&path).expect("creates");
+    for life in 0..3 {
+        let mut kv = Kv::open(&format!("{}?write_buffer_size=8KiB", url(&path))).expect("opens");
+        let told = kv.settings().expect("told").into_iter().find(|setting| setting.name == "min_blob_size");
+        assert_eq!(told.map(|setting| setting.value).as_deref(), Some("auto"), "life {life}");
+        for n in 0..300 {
+            assert_eq!(kv.get(&key(n)).expect("reads").is_some(), life > 0, "life {life}: {n}");
+        }
+        for n in (0..900).map(|n| n * 7 % 300) {
+            kv.put(&key(n), &value(n)).expect("puts");
+            (0..8).for_each(|_| assert_eq!(kv.get(&key(n)), Ok(Some(value(n))), "life {life}"));
+        }
+        let counters = kv.counters().expect("told").expect("it has counters");
+        let from = counters.iter().find(|counter| counter.name == "auto_min_blob_size").expect("counted");
+        assert!(from.value > 16, "life {life}: all that is read is in the tree, and not from {}", from.value);
+        // Once as a process leaves it that is killed.
+        if life == 0 { drop(kv) } else { kv.close().expect("closes") }
+    }
+    assert!(has_pairs(&path));
+    let refused =
+        Kv::open(&format!("{}?min_blob_size=unlimited", url(&path))).expect_err("it was made otherwise");
+    assert!(refused.to_string().contains("the image was made with"), "{refused}");
+}
+
 #[test]
 fn what_pages_cannot_hold_is_refused() {
     let dir = tempfile::tempdir().expect("a temporary directory");

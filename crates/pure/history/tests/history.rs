@@ -121,8 +121,8 @@ fn cuts_are_told_with_what_recovery_finds() {
     }
 }
 
-/// Values from 64 bytes on in the value log, from 4096 on, and none.
-const MIN_BLOB_SIZES: [u64; 3] = [3, 9, 14];
+/// Values from 64 bytes on in the value log, from 4096 on, none, and as the store decides.
+const MIN_BLOB_SIZES: [u64; 4] = [3, 9, 14, 15];
 
 #[test]
 fn every_mechanism_is_at_work_with_values_in_the_tree() {
@@ -143,7 +143,7 @@ fn every_mechanism_is_at_work_with_values_in_the_tree() {
 #[test]
 fn cuts_find_values_in_the_tree() {
     for side in [Side::Device, Side::Engine] {
-        for (min_blob_size, capacitor) in MIN_BLOB_SIZES.into_iter().zip([true, false, true]) {
+        for (min_blob_size, capacitor) in MIN_BLOB_SIZES.into_iter().zip([true, false, true, false]) {
             let setup = Setup { capacitor, short: true, min_blob_size, ..setup(EngineKind::LSM, side) };
             assert!(cuts(&setup, 4).iter().all(|cut| cut.recovered.state != 0), "{setup:?}");
         }

@@ -28,12 +28,15 @@ fn kept(kv: &mut Kv) -> String {
     found.expect("the device keeps it").value
 }
 
-/// Every operation beside a map, in memory and on an image that is opened again, with values inside, apart, and both.
+/// Every operation beside a map, in memory and on an image that is opened again, with values inside, apart, and both, and as the
+/// tree decides.
 #[test]
 fn values_inside_the_main_tree_are_values() {
     let dir = tempfile::tempdir().expect("a folder");
     for (n, (word, policy)) in
-        [("256", "eager"), ("unlimited", "lazy"), ("unlimited", "eager")].into_iter().enumerate()
+        [("256", "eager"), ("unlimited", "lazy"), ("unlimited", "eager"), ("auto", "lazy")]
+            .into_iter()
+            .enumerate()
     {
         let folder = dir.path().join(n.to_string());
         std::fs::create_dir(&folder).expect("made");

@@ -83,6 +83,8 @@ fn both_namespaces_of_a_target_are_one_store() {
     for device in [
         "mem:?profile=tiny&size=24MiB&blocks=16MiB&engine=lsm".to_owned(),
         "mem:?profile=tiny&size=24MiB&blocks=16MiB&engine=lsm&main_min_blob_size=unlimited".to_owned(),
+        "mem:?profile=tiny&size=24MiB&blocks=16MiB&engine=lsm&min_blob_size=auto&main_min_blob_size=auto"
+            .to_owned(),
         format!("file:{}", path.display()),
         format!("file:{}", inside.display()),
     ] {
