@@ -36,6 +36,7 @@ mod recover;
 pub mod reserve;
 mod scan;
 pub mod settings;
+mod sources;
 mod space;
 mod structure;
 mod table;
