@@ -28,7 +28,7 @@ pub struct Settings {
     pub min_blob_size: u32,
 }
 
-/// As `min_blob_size`: the store decides which values stay beside their keys ([`super::placement`]).
+/// As `min_blob_size`: the store decides which values stay beside their keys (`placement.rs`).
 pub const AUTO: u32 = u32::MAX - 1;
 /// The same, but it decides by turns and not by costs: for tests of what follows from a change.
 pub const BY_TURNS: u32 = u32::MAX - 2;
