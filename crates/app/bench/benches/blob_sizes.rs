@@ -8,8 +8,8 @@
 //!
 //! Uses follow each other: pairs are stored, put once more in no order, read, and scanned. Then half of what is done is puts and half is
 //! gets (`half`), and then there are ten puts for each scan (`ranges`). Both come twice: a pair of `auto` changes its place when it is put
-//! again, and at first all are in the log. Values of no length (`mixed`) have 16 to 100 bytes in six pairs of ten, 1024 in three and
-//! 4096 in one.
+//! again, and at first all are in the log. Of `mixed` values six of ten have 16 to 100 bytes, three
+//! have 1024, and one has 4096.
 
 use saker_assembly::Build;
 use saker_device::{EngineKind, Settings};
