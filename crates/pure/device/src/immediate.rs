@@ -14,7 +14,7 @@ use saker_flash::{Flash, NamespaceSegments};
 use saker_link::{DmaSpace, Sqe};
 use saker_nvme::{NSID_ALL, Status};
 use saker_segment_store::{SegmentStore, Stall, Step, Tag};
-use saker_sim::{Class, Free, Meter, Unit};
+use saker_sim::{Class, Meter, Unit};
 
 /// No clock, no costs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -344,7 +344,7 @@ impl Device<Untimed> {
         let settled = self.settle();
         let owner = self.namespaces[n].owner();
         let mut view = self.flash.view(owner, Class::Background);
-        let step = self.namespaces[n].background(Job::UPKEEP, &mut view, &mut Free);
+        let step = self.namespaces[n].background(Job::UPKEEP, &mut view, &mut Quick);
         let did = matches!(step, Step::Done(Background::Worked));
         // Slots that wait for a sync are room too.
         self.settle() || settled || did || self.flash.cool()

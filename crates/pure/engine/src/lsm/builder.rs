@@ -79,6 +79,12 @@ impl Builder {
         }
     }
 
+    /// The same, with memory that another builder had.
+    pub fn with_memory(self, mut hashes: Vec<u64>) -> Self {
+        hashes.clear();
+        Self { hashes, ..self }
+    }
+
     /// Bytes of the block that begins where this page's bytes end, where blocks have places of their own.
     fn block_bytes(&self) -> usize {
         block::bytes_at(self.page_bytes as u32, self.page.len() as u32) as usize
@@ -260,7 +266,7 @@ impl Builder {
             self.close_page();
         }
         self.data_pages = self.table.pages.len() + self.out.len();
-        self.table.filter = Filter::new(&std::mem::take(&mut self.hashes), self.bits_per_key);
+        self.table.filter = Filter::new(&self.hashes, self.bits_per_key);
         let meta = self.table.encode_meta();
         self.table.meta_bytes = meta.len() as u32;
         let (mut rest, mut n) = (&meta[..], 0);
@@ -309,10 +315,10 @@ impl Builder {
         &mut self.table
     }
 
-    /// The table, once everything is written.
-    pub fn finish(self) -> Table {
+    /// The table, once everything is written, and memory for the next builder.
+    pub fn finish(self) -> (Table, Vec<u64>) {
         debug_assert!(self.is_sealed && self.out.is_empty());
-        self.table
+        (self.table, self.hashes)
     }
 }
 

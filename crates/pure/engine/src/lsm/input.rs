@@ -5,10 +5,13 @@ use super::pairs::{WORDS, With};
 use super::table::Table;
 use crate::ordered::key::Entry;
 use crate::ordered::memtable::{Memtable, Position};
+use saker_sim::Meter;
 use std::sync::Arc;
 
 /// Entries of a memtable that are taken out at once.
 const RUN_ENTRIES: usize = 256;
+/// Entries between one that is merged and the one whose value is asked for: so many take longer than memory does.
+const AHEAD: usize = 8;
 
 /// Entries in order, some of which are at hand.
 #[derive(Clone, Debug)]
@@ -69,6 +72,14 @@ impl Input {
         match at.checked_sub(WORDS + e.key.len()) {
             Some(begin) => With::Encoded(&self.run.bytes[begin..end]),
             None => With::Value(&self.run.bytes[at..end]),
+        }
+    }
+
+    /// Asks for what will soon come with its head: values of a memtable lie in the order in which they were written.
+    #[inline]
+    pub fn touch_ahead<W: Meter>(&self, w: &mut W) {
+        if let (From::Memtable(table), Some(e)) = (&self.from, self.run.entries.get(self.at + AHEAD)) {
+            table.touch_value(e, w);
         }
     }
 

@@ -219,7 +219,11 @@ impl LsmStore {
                 return Step::Done(Ok(self.write_page(job, m, w)));
             }
             if builder.is_sealed() {
-                job.done.extend(job.builder.take().map(Builder::finish));
+                let ended = job.builder.take().map(Builder::finish);
+                job.done.extend(ended.map(|(table, hashes)| {
+                    self.own.hashes = hashes;
+                    table
+                }));
                 return Step::Done(Ok(Background::Worked));
             }
         }
@@ -271,6 +275,7 @@ impl LsmStore {
             }
             w.work(Unit::Compare, job.inputs.len() as u64);
             w.work(Unit::Move, 1);
+            job.inputs[n].touch_ahead(w);
             self.take_along(job, e, n, w);
             job.inputs[n].advance();
             let has_page = job.builder.as_ref().is_some_and(|b| b.next_page().is_some());
@@ -337,7 +342,9 @@ impl LsmStore {
                 Some(own) => own.next().expect("there is one for each page that it reads"),
                 None => self.own.next_number(),
             };
-            Builder::new(number, e.key, page_bytes, bits, self.config.layout(page_bytes))
+            let hashes = std::mem::take(&mut self.own.hashes);
+            let layout = self.config.layout(page_bytes);
+            Builder::new(number, e.key, page_bytes, bits, layout).with_memory(hashes)
         });
         if let Some((segment, bytes)) = refs::referred(&self.log, &self.births, &e) {
             builder.refs_mut().add(segment, e.stamp, bytes, &self.births);
@@ -385,6 +392,7 @@ impl LsmStore {
             let oldest = self.own.frozen.pop_front().expect("a flush has a memtable");
             refs::count(&mut self.log, &self.births, &oldest.refs, false);
             self.own.stats.flushes += 1;
+            self.used = Some(oldest);
             return self.measure_for_writes();
         }
         self.own.stats.compactions += 1;

@@ -106,6 +106,8 @@ pub struct Picks {
 pub struct Lsm {
     /// Frozen memtables on their way to level 0, the oldest first.
     frozen: VecDeque<Arc<Memtable>>,
+    /// Memory for the hashes of a table's keys, which its filter is made of.
+    hashes: Vec<u64>,
     levels: Levels,
     next_table: u64,
     /// The manifest said that no table of the deepest level kept anything for snapshots.

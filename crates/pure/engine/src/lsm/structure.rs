@@ -166,8 +166,8 @@ impl Versions for Lsm {
 }
 
 impl Buffers for Lsm {
-    fn memtable(config: &LsmConfig) -> Memtable {
-        Memtable::with_bytes(config.write_buffer_size)
+    fn memtable(config: &LsmConfig, used: Option<Memtable>) -> Memtable {
+        Memtable::with_bytes(config.write_buffer_size, used)
     }
 
     fn frozen(&self) -> impl DoubleEndedIterator<Item = &Arc<Memtable>> {

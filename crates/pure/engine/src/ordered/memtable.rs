@@ -48,18 +48,29 @@ fn entry(key: Key, slot: &Slot) -> Entry {
 /// Values begin at multiples of it, so that where they begin fits 32 bits for any size of a memtable.
 const VALUE_UNIT: usize = 8;
 
+/// Bytes of a line of the processor's cache.
+const LINE_BYTES: usize = 64;
+/// Lines of a value that are asked for: what follows them the processor guesses.
+const LINES_AHEAD: usize = 4;
+
 /// Bits of the filter for an entry: a part of what is reckoned for gaps.
 const FILTER_BITS: u32 = 8;
 /// Larger memtables have denser filters.
 const FILTER_ENTRIES_MAX: u64 = 1 << 22;
 
 impl Memtable {
-    /// An empty one that will have about so many modelled bytes.
-    pub fn with_bytes(bytes: u64) -> Self {
-        Self {
-            filter: Filter::open((bytes / ENTRY_BYTES).min(FILTER_ENTRIES_MAX), FILTER_BITS),
-            ..Self::default()
-        }
+    /// An empty one that will have about so many modelled bytes, in the memory of one that was as large: what the system gives anew it clears
+    /// first, page by page.
+    pub fn with_bytes(bytes: u64, used: Option<Self>) -> Self {
+        let filter = Filter::open((bytes / ENTRY_BYTES).min(FILTER_ENTRIES_MAX), FILTER_BITS);
+        // What grows by doubling has up to twice as much; one from before a change of settings may have far more.
+        let Some(used) = used.filter(|used| used.values.capacity() as u64 <= 2 * bytes) else {
+            return Self { filter, ..Self::default() };
+        };
+        let (mut newest, mut values) = (used.newest, used.values);
+        newest.clear();
+        values.clear();
+        Self { filter, newest, values, ..Self::default() }
     }
 
     /// Entries.
@@ -93,6 +104,15 @@ impl Memtable {
     pub fn value(&self, e: &Entry) -> &[u8] {
         let at = e.stamp as u32 as usize * VALUE_UNIT;
         self.values.get(at..at + e.addr.value_bytes_inside() as usize).unwrap_or_default()
+    }
+
+    /// Asks for the value that is beside an entry of this memtable: the lines at its beginning.
+    #[inline]
+    pub fn touch_value<W: Meter>(&self, e: &Entry, w: &mut W) {
+        if e.is_inside() {
+            let lines = self.value(e).chunks(LINE_BYTES).take(LINES_AHEAD);
+            lines.for_each(|line| line.first().into_iter().for_each(|byte| w.touch(byte)));
+        }
     }
 
     /// Says what contradicts itself: the order of its keys, entries that are not older than the newest of their key, keys that the

@@ -65,6 +65,8 @@ pub struct Store<S: Configured> {
     /// The version the next write gets.
     pub(crate) version: u64,
     pub(crate) mem: Memtable,
+    /// The last one that was taken in: its memory is for the next.
+    pub(crate) used: Option<Arc<Memtable>>,
     pub(crate) manifest: manifest::State,
     pub(crate) gc: Option<gc::GcCursor>,
     pub(crate) reveal: space::Reveal,
@@ -104,7 +106,8 @@ impl<S: Structure> Store<S> {
             log: Log::new(settings.owner, geometry, settings.ring_lasts),
             births: Births::new(geometry.segments),
             version: 1,
-            mem: S::memtable(&config),
+            mem: S::memtable(&config, None),
+            used: None,
             manifest: manifest::State::default(),
             gc: None,
             reveal: space::Reveal::default(),
@@ -149,7 +152,9 @@ impl<S: Structure> Store<S> {
     pub(crate) fn freeze(&mut self) {
         let full = (!self.mem.is_empty()).then(|| {
             assert!(self.may_freeze(), "a memtable is taken in before the next is frozen");
-            Arc::new(std::mem::replace(&mut self.mem, S::memtable(&self.config)))
+            // Nobody else has it, unless a view of the store was copied.
+            let used = self.used.take().and_then(Arc::into_inner);
+            Arc::new(std::mem::replace(&mut self.mem, S::memtable(&self.config, used)))
         });
         self.own.freeze(full, self.version);
         self.own.switched(false, &self.config);

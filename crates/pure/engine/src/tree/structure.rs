@@ -154,8 +154,8 @@ impl Versions for CowTree {
 }
 
 impl Buffers for CowTree {
-    fn memtable(config: &TreeConfig) -> Memtable {
-        Memtable::with_bytes(config.write_buffer_size)
+    fn memtable(config: &TreeConfig, used: Option<Memtable>) -> Memtable {
+        Memtable::with_bytes(config.write_buffer_size, used)
     }
 
     fn frozen(&self) -> impl DoubleEndedIterator<Item = &Arc<Memtable>> {

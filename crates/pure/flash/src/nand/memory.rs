@@ -8,8 +8,10 @@ use saker_segment_store::{CellError, Checked, Geometry, PageAddr, PowerHistory, 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Memory of erased segments that is kept for the next ones: giving it back and taking it again would zero it twice.
-const KEPT_BYTES_MAX: usize = 32 << 20;
+/// Memory of erased segments that is kept for the next ones, at least: giving it back and taking it again would zero it twice.
+const KEPT_BYTES: u64 = 32 << 20;
+/// The part of all flash that is kept if that is more: what a merge leaves at once.
+const KEPT_PART: u64 = 16;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
@@ -142,7 +144,8 @@ impl MemCells {
 
 /// Segments whose memory is kept: one at least, however long they are.
 fn kept_max(g: &Geometry) -> usize {
-    (KEPT_BYTES_MAX / g.segment_bytes() as usize).max(1)
+    let kept = KEPT_BYTES.max(u64::from(g.segments) * g.segment_bytes() / KEPT_PART);
+    (kept / g.segment_bytes()).max(1) as usize
 }
 
 /// Memory for the data of a segment, not touched yet.
@@ -290,7 +293,7 @@ mod tests {
     #[test]
     fn memory_of_the_longest_segment_is_kept_too() {
         let geometry = Geometry { page_bytes: 1 << 20, oob_bytes: 8, segment_pages: 48, segments: 3 };
-        assert!(geometry.segment_bytes() as usize > KEPT_BYTES_MAX);
+        assert!(geometry.segment_bytes() > KEPT_BYTES);
         let mut m = MemCells::new(Shape { geometry, channels: 1, luns: 1 });
         for segment in 0..2 {
             m.program(PageAddr(48 * segment), &[7; 64], &[1; 8]).expect("erased");

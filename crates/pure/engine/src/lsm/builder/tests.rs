@@ -22,7 +22,7 @@ fn filled(page_bytes: u32, pages: u32) -> (Table, u64) {
     while builder.next_page().is_some() {
         builder.page_written(PageAddr(7), false);
     }
-    (builder.finish(), full.unwrap())
+    (builder.finish().0, full.unwrap())
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn packed(block_bytes: u32, page_bytes: u32, pages: u32, bytes: u32) -> (Table, 
         data.extend_from_slice(page);
         builder.page_written(PageAddr(7), false);
     }
-    let table = builder.finish();
+    let (table, _) = builder.finish();
     data.truncate(table.pages.len() * page_bytes as usize);
     (table, data)
 }

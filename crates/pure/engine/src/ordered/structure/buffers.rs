@@ -28,8 +28,8 @@ pub enum Turn {
 
 /// Frozen memtables.
 pub trait Buffers: Configured {
-    /// An empty memtable.
-    fn memtable(config: &Self::Config) -> Memtable;
+    /// An empty memtable, in the memory of one that nobody needs any more.
+    fn memtable(config: &Self::Config, used: Option<Memtable>) -> Memtable;
 
     /// Those that are frozen, the oldest first.
     fn frozen(&self) -> impl DoubleEndedIterator<Item = &Arc<Memtable>>;

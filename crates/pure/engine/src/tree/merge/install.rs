@@ -70,6 +70,7 @@ impl TreeStore {
         let imm = self.own.imm.take().expect("a merge has a buffer");
         count(&mut self.log, &self.births, &imm.updates.refs, false);
         self.own.stats.merges += 1;
+        self.used = Some(imm.updates);
     }
 
     /// Snapshots that see all of what was merged have the new root.
