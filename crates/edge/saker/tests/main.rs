@@ -37,6 +37,7 @@ mod open;
 mod packing;
 mod panics;
 mod prefetched;
+mod put_off;
 #[path = "support/queued_gets.rs"]
 mod queued_get_cases;
 mod queued_gets;

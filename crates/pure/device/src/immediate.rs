@@ -94,6 +94,8 @@ impl Device<Untimed> {
             }
             self.settle();
         }
+        // The last life may have put something off.
+        self.tempo.is_due = true;
         self.note_boot();
     }
 
@@ -129,7 +131,7 @@ impl Device<Untimed> {
         let has_served = self.serve_admin();
         // What has become due by a setting is noticed although nothing was programmed.
         self.tempo.is_due |= std::mem::take(&mut self.retuned);
-        has_served || self.format() || self.drain() || self.resume_if_due()
+        has_served || self.format() || self.drain() || self.resume_if_due() || self.catch_up()
     }
 
     /// Formats are over in one step here; a namespace that was damaged recovers then.
@@ -262,7 +264,7 @@ impl Device<Untimed> {
                         reply.flush =
                             self.namespaces[n].flush(&mut self.flash.view(owner, Class::Foreground));
                     }
-                    self.after_command(n);
+                    self.after_command(n, is_write);
                     return if reply.flush.is_some() { self.finish_flush(n, reply) } else { reply };
                 }
                 Outcome::Need(_) => unreachable!("untimed pages are resident"),
@@ -315,23 +317,40 @@ impl Device<Untimed> {
     /// Media completions and one quantum of background work, if any is due. Work becomes due as pages are programmed:
     /// most commands fill no page and pass by.
     #[inline(always)]
-    fn after_command(&mut self, n: usize) {
+    fn after_command(&mut self, n: usize, is_write: bool) {
         if self.flash.submitted() != self.tempo.looked_at || self.tempo.is_due {
-            self.look_after(n);
+            self.look_after(n, is_write);
         }
     }
 
+    /// Behind a write nothing is done that can be put off: what reads find is in order before long, and what an idle device has. True if
+    /// anything was done.
     #[inline(never)]
-    fn look_after(&mut self, n: usize) {
+    fn look_after(&mut self, n: usize, is_write: bool) -> bool {
         self.settle();
         if self.flash.is_held() {
             self.resume_if_due();
         }
-        let due = (n..self.namespaces.len()).chain(0..n).find(|k| self.has_debt(*k));
-        self.tempo = Untimed { looked_at: self.flash.submitted(), is_due: due.is_some() };
-        if let Some(n) = due {
-            self.make_room(n);
-        }
+        let mut is_due = false;
+        let due = (n..self.namespaces.len()).chain(0..n).find(|k| {
+            let has_debt = self.has_debt(*k);
+            let waits = has_debt && is_write && self.puts_off(*k);
+            is_due |= has_debt;
+            has_debt && !waits
+        });
+        self.tempo = Untimed { looked_at: self.flash.submitted(), is_due };
+        let job = if is_write { Job::URGENT } else { Job::UPKEEP };
+        due.is_some_and(|n| self.work_on(n, job))
+    }
+
+    fn puts_off(&mut self, n: usize) -> bool {
+        let owner = self.namespaces[n].owner();
+        self.namespaces[n].puts_off(&self.flash.view(owner, Class::Background))
+    }
+
+    /// Nothing else is to be done: what is due goes on, which may have been put off. True if that did anything.
+    fn catch_up(&mut self) -> bool {
+        self.tempo.is_due && self.look_after(0, false)
     }
 
     fn has_debt(&mut self, n: usize) -> bool {
@@ -341,10 +360,15 @@ impl Device<Untimed> {
 
     /// One quantum of background work. True if something was done.
     fn make_room(&mut self, n: usize) -> bool {
+        self.work_on(n, Job::UPKEEP)
+    }
+
+    /// One quantum of a job.
+    fn work_on(&mut self, n: usize, job: Job) -> bool {
         let settled = self.settle();
         let owner = self.namespaces[n].owner();
         let mut view = self.flash.view(owner, Class::Background);
-        let step = self.namespaces[n].background(Job::UPKEEP, &mut view, &mut Quick);
+        let step = self.namespaces[n].background(job, &mut view, &mut Quick);
         let did = matches!(step, Step::Done(Background::Worked));
         // Slots that wait for a sync are room too.
         self.settle() || settled || did || self.flash.cool()
@@ -357,7 +381,7 @@ impl Device<Untimed> {
         }
         let owner = self.namespaces[n].owner();
         let tag = self.namespaces[n].flush(&mut self.flash.view(owner, Class::Foreground));
-        self.after_command(n);
+        self.after_command(n, true);
         let reply = match tag {
             Some(_) => self.finish_flush(n, Reply { flush: tag, ..failed(Status::SUCCESS) }),
             None => failed(self.namespaces[n].store.refusal()),

@@ -275,6 +275,11 @@ impl Namespace {
         if let Store::Kv(s) = &self.store { s.write_condition() } else { WriteCondition::Normal }
     }
 
+    /// Whether its engine's background work may wait for later calls ([`Engine::puts_off`]).
+    pub fn puts_off<M: SegmentStore>(&mut self, m: &M) -> bool {
+        if let Store::Kv(s) = &mut self.store { s.puts_off(m) } else { false }
+    }
+
     /// Whether a write that waits in that condition would wait again ([`Engine::keeps_waiting`]).
     pub fn keeps_waiting(&self, stopped: WriteCondition) -> bool {
         matches!(&self.store, Store::Kv(s) if !self.read_only && s.keeps_waiting(stopped))

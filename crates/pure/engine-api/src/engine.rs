@@ -147,6 +147,14 @@ pub trait Engine: Clone + Debug + List + Scans + Groups + Hints + Inspect {
         WriteCondition::Normal
     }
 
+    /// Whether background work that is due may wait for later calls: asked behind each write by a driver that has no core for it, so that
+    /// writes wait for what it does. What is put off is done in larger pieces, which is less work: who was asked once may take on more at once
+    /// than otherwise, where there is room.
+    fn puts_off<M: SegmentStore>(&mut self, medium: &M) -> bool {
+        let _ = medium;
+        false
+    }
+
     /// A write had to wait in the condition `stopped`. Whether it would have to wait again, so that its driver need not try it; `false`
     /// also when that is not known.
     fn keeps_waiting(&self, stopped: WriteCondition) -> bool {

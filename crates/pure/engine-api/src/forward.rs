@@ -44,6 +44,7 @@ macro_rules! forward_engine {
                 ) -> Step<Background>;
                 looks fn did() -> JobKind;
                 looks fn write_condition() -> WriteCondition;
+                changes fn puts_off<M: SegmentStore>(medium: &M) -> bool;
                 looks fn keeps_waiting(stopped: WriteCondition) -> bool;
                 changes fn let_pass(writes: u32) -> ();
                 looks fn stats() -> StoreStats;

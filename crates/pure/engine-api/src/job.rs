@@ -62,6 +62,8 @@ pub struct Job {
 impl Job {
     /// The job that every engine takes at any time, due or not: what is not due and can be done is done.
     pub const UPKEEP: Self = Self { id: JobId(0), kind: JobKind::Upkeep };
+    /// The same without what may be put off ([`Engine::puts_off`](crate::Engine::puts_off)).
+    pub const URGENT: Self = Self { id: JobId(4), kind: JobKind::Upkeep };
     /// [`JobKind::Rest`]: there is one.
     pub const REST: Self = Self { id: JobId(1), kind: JobKind::Rest };
     /// [`JobKind::Flush`]: one at a time, the oldest memtable's.

@@ -45,7 +45,8 @@ impl Device<Untimed> {
         };
         let (status, dw0) = answer?;
         let status = self.truthful(status);
-        self.after_command(n);
+        let is_write = !matches!(sqe.opcode, EXIST | RETRIEVE | RETRIEVE_VERSIONED);
+        self.after_command(n, is_write);
         self.count(qid, sqe, status);
         Some(self.queues.complete_later(qid, sqe.cid.get(), status, u64::from(dw0)))
     }

@@ -116,7 +116,7 @@ impl LsmStore {
 
     /// A round of compactions.
     pub(super) fn compaction_step<M: SegmentStore, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {
-        if self.start_compactions() {
+        if self.start_compactions(m) {
             return Step::Done(Ok(Background::Worked));
         }
         if self.own.compactions.len() < 2 {
@@ -174,7 +174,11 @@ impl LsmStore {
     }
 
     /// Starts what is due while threads are free. True if tables went down a level, which is all a call does.
-    pub(super) fn start_compactions(&mut self) -> bool {
+    pub(super) fn start_compactions<M: SegmentStore>(&mut self, m: &M) -> bool {
+        if self.upkeep.is_urgent && self.puts_off_merges(m) {
+            return false;
+        }
+        let more = self.room_beyond(m);
         let pages = (self.page_bytes(), self.longest.bytes());
         while self.own.compactions.len() < self.config.threads() {
             let pick = if self.reveal.merges() {
@@ -191,7 +195,8 @@ impl LsmStore {
                 }
                 pick
             } else {
-                policy::pick(&self.config, &self.own.levels, &self.own.cursors, pages, &self.own.compactions)
+                let (levels, cursors, jobs) = (&self.own.levels, &self.own.cursors, &self.own.compactions);
+                policy::pick(&self.config, levels, cursors, pages, more, jobs)
             };
             let Some(pick) = pick else {
                 self.own.none_to_begin = true;

@@ -52,6 +52,8 @@ pub struct Job {
     below: Grandparents,
     /// Numbers of its tables, if they are not the next ones.
     numbers: Option<Range<u64>>,
+    /// Pages of the tables that it reads, and pages that it has written.
+    pages: (u64, u64),
 }
 
 impl Job {
@@ -70,7 +72,8 @@ impl Job {
         };
         inputs.push(Input::tables(pick.lower.clone()));
         let replaces = tables.map(|t| t.id).collect();
-        Self { span: pick.span(), ..Self::new(inputs, replaces, (pick.level, pick.level + 1)) }
+        let pages = (pick.pages(), 0);
+        Self { span: pick.span(), pages, ..Self::new(inputs, replaces, (pick.level, pick.level + 1)) }
     }
 
     /// Writes a table of a level anew as several, which end before the cuts of the pick.
@@ -102,7 +105,14 @@ impl Job {
             cuts: Vec::new(),
             below: Grandparents::default(),
             numbers: None,
+            pages: (0, 0),
         }
+    }
+
+    /// Pages that it will still write at most, of those that it reads.
+    pub fn pages_left(&self) -> u64 {
+        let (reads, written) = self.pages;
+        reads.saturating_sub(written)
     }
 
     /// Merges files of level 0 into one, whose tables have these numbers.
@@ -254,6 +264,7 @@ impl LsmStore {
         self.log.commit(m, writer);
         self.add_page(at);
         builder.page_written(at, pin);
+        job.pages.1 += 1;
         w.work(Unit::PageSwitch, 1);
         w.work(Unit::CopyByte, u64::from(bytes));
         w.work(Unit::ChecksumByte, u64::from(bytes));

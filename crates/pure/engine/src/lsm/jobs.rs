@@ -96,15 +96,15 @@ impl LsmStore {
     ) -> Piece {
         match n {
             MANIFEST => Step::Done(Ok(self.manifest_step(finished, m, w))),
-            COMPACTION => Step::Done(Ok(self.begin_compactions())),
+            COMPACTION => Step::Done(Ok(self.begin_compactions(m))),
             8 if self.gc.is_none() && self.is_pressed(m) => self.collect_tables(m, w),
             _ => Step::Done(Ok(Background::Idle)),
         }
     }
 
-    fn begin_compactions(&mut self) -> Background {
+    fn begin_compactions<M: SegmentStore>(&mut self, m: &M) -> Background {
         let before = self.own.compactions.len();
-        let is_moved = self.start_compactions();
+        let is_moved = self.start_compactions(m);
         if is_moved || self.own.compactions.len() > before { Background::Worked } else { Background::Idle }
     }
 }

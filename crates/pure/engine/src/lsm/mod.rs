@@ -32,6 +32,7 @@ mod pairs;
 mod parse;
 mod placement;
 mod policy;
+mod put_off;
 mod recover;
 pub mod reserve;
 mod scan;
@@ -106,6 +107,8 @@ pub struct Picks {
 pub struct Lsm {
     /// Frozen memtables on their way to level 0, the oldest first.
     frozen: VecDeque<Arc<Memtable>>,
+    /// Merges are put off while writes come: those of level 0 take as much as has room.
+    puts_off: bool,
     /// Memory for the hashes of a table's keys, which its filter is made of.
     hashes: Vec<u64>,
     levels: Levels,

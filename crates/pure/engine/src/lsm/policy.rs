@@ -43,6 +43,11 @@ impl Pick {
         Some((tables().map(|t| t.first).min()?, tables().map(|t| t.last).max()?))
     }
 
+    /// Pages of all its tables.
+    pub fn pages(&self) -> u64 {
+        pages(&self.upper) + pages(&self.lower)
+    }
+
     /// The level that its tables go to.
     pub fn to(&self) -> usize {
         if self.cuts.is_empty() && !self.is_within { self.level + 1 } else { self.level }
@@ -108,6 +113,8 @@ struct Limits {
     full: usize,
     /// Pages for which room is kept.
     merged: u64,
+    /// Pages for which there is room now, beyond that, for merges of level 0.
+    more: u64,
     /// Bytes that a compaction should have at most.
     asked: u64,
     page_bytes: u64,
@@ -118,7 +125,7 @@ impl Limits {
         let merged =
             merged_bytes_max(config, (page_bytes, longest)).map_or(u64::MAX, |bytes| bytes / page_bytes);
         let (full, asked) = (blocks_of_full(config, page_bytes), config.compaction_bytes_max(page_bytes));
-        Self { full, merged, asked, page_bytes }
+        Self { full, merged, more: 0, asked, page_bytes }
     }
 
     fn bytes(&self, pages: u64) -> u64 {
@@ -127,18 +134,20 @@ impl Limits {
 }
 
 /// The most urgent compaction that is due and can go on beside the jobs: `LevelCompactionBuilder::SetupInitialFiles` (facebook/rocksdb
-/// v11.8.1, `db/compaction/compaction_picker_level.cc` lines 207 to 263); `longest`: bytes of the longest record.
+/// v11.8.1, `db/compaction/compaction_picker_level.cc` lines 207 to 263); `longest`: bytes of the longest record; `more`: pages that a merge of level
+/// 0 may have beyond those for which room is kept.
 pub fn pick(
     config: &LsmConfig,
     levels: &Levels,
     cursors: &Cursors,
     (page_bytes, longest): (u64, u32),
+    more: u64,
     jobs: &[Job],
 ) -> Option<Pick> {
     let scores = (0..LEVELS - 1).map(|level| (score(config, levels, level, page_bytes, jobs), level));
     let mut due: Vec<_> = scores.filter(|(score, _)| *score >= 100).collect();
     due.sort_by_key(|(score, level)| (u64::MAX - score, *level));
-    let limits = Limits::of(config, (page_bytes, longest));
+    let limits = Limits { more, ..Limits::of(config, (page_bytes, longest)) };
     let mut level0_waits = false;
     for (_, level) in due {
         // Level 0 comes next: what level 1 is merged with would only be busy for longer (lines 214 to 220).
@@ -194,7 +203,7 @@ fn pick_level(levels: &Levels, cursors: &Cursors, level: usize, limits: Limits) 
     let spans = Span::of_oldest(young);
     let fits = |span: &Span| {
         let lower = below(levels, 0, span, limits.full);
-        span.pages + pages(&levels.level(1)[lower]) <= limits.merged
+        span.pages + pages(&levels.level(1)[lower]) <= limits.merged.saturating_add(limits.more)
     };
     match spans.iter().position(fits) {
         Some(n) => pick_tables(levels, 0, young[n..].to_vec(), limits.full),

@@ -198,6 +198,7 @@ impl LsmStore {
         } else {
             (self.table_bytes() + self.mem.bytes() / 2).min(MERGED_BYTES_MAX)
         };
+        let merged = merged + self.beyond_usual_bytes();
         merged.div_ceil(self.log.geometry().segment_bytes()) as u32
     }
 

@@ -308,6 +308,10 @@ impl Chores for Lsm {
         store.piece(n, finished, m, w)
     }
 
+    fn puts_off<M: SegmentStore>(store: &mut LsmStore, m: &M) -> bool {
+        store.puts_off_merges(m)
+    }
+
     fn kind_of(store: &LsmStore, n: u32) -> JobKind {
         store.kind_of(n)
     }

@@ -40,6 +40,10 @@ impl<S: Structure> Store<S> {
             Step::Done(Background::Idle) if self.upkeep.error().is_none() => false,
             done => return done,
         };
+        if self.upkeep.is_urgent {
+            // More could be done: nothing is at rest, nor stuck.
+            return Step::Done(if waits { Background::Waiting } else { Background::Idle });
+        }
         // What makes reads faster, behind all that writes can wait for.
         if let Some(step) = self.bring_wanted(m, w) {
             return step;
@@ -192,8 +196,11 @@ impl<S: Structure> Store<S> {
 
     /// Whether background work is due. Cheap: asked after every command.
     pub(super) fn has_debt<M: SegmentStore>(&self, m: &M) -> bool {
+        self.own.has_work() || self.owes_more(m)
+    }
+
+    fn owes_more<M: SegmentStore>(&self, m: &M) -> bool {
         self.own.frozen().next().is_some()
-            || self.own.has_work()
             || self.gc.is_some()
             || self.reveal.is_running()
             || self.log.releasing() > 0
@@ -201,6 +208,11 @@ impl<S: Structure> Store<S> {
             || self.is_full()
             || self.manifest_has_work(m)
             || m.free_segments() <= self.free_low(m)
+    }
+
+    /// Whether nothing else is due than work of the structure that no write waits for.
+    pub(super) fn owes_only_structure<M: SegmentStore>(&self, m: &M) -> bool {
+        !self.owes_more(m) && self.upkeep.error().is_none()
     }
 
     /// Takes note of a finished I/O.

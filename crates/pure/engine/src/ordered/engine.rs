@@ -192,6 +192,7 @@ impl<S: Structure> Engine for Store<S> {
         cx: &mut Context<'_, M, W>,
     ) -> Step<Background> {
         if job.is_upkeep() {
+            self.upkeep.is_urgent = job == Job::URGENT;
             return self.quantum(finished, cx.medium, cx.meter);
         }
         self.quantum_beside(job, finished, cx.medium, cx.meter)
@@ -203,6 +204,10 @@ impl<S: Structure> Engine for Store<S> {
 
     fn write_condition(&self) -> WriteCondition {
         self.own.condition()
+    }
+
+    fn puts_off<M: SegmentStore>(&mut self, m: &M) -> bool {
+        self.owes_only_structure(m) && S::puts_off(self, m)
     }
 
     fn keeps_waiting(&self, stopped: WriteCondition) -> bool {

@@ -32,6 +32,8 @@ pub struct Upkeep {
     turn: First,
     /// What the last piece that worked was for.
     pub(super) did: Option<JobKind>,
+    /// The quantum leaves out what may be put off.
+    pub(crate) is_urgent: bool,
 }
 
 impl Upkeep {

@@ -15,6 +15,7 @@ mod packing_counts;
 mod packing_crash;
 mod packing_liveness;
 mod packing_oracle;
+mod put_off;
 mod refusals;
 mod stopped;
 mod threads;
@@ -92,6 +93,10 @@ impl Ordered for LsmStore {
 
     fn failing() -> Chance {
         inside::failing()
+    }
+
+    fn drives_late() -> bool {
+        put_off::is_asked()
     }
 
     fn least_pairs() -> usize {

@@ -134,12 +134,16 @@ impl<S: Ordered> Bench<S> {
     }
 
     pub fn background(&mut self) -> bool {
+        self.work_on(Job::UPKEEP)
+    }
+
+    fn work_on(&mut self, job: Job) -> bool {
         let finished = self.flash.finished();
         if self.is_shared {
             self.flash.view(OWNER + 1, Class::Background).sync();
         }
         let view = &mut self.flash.view(OWNER, Class::Background);
-        let step = self.store.background(Job::UPKEEP, finished, &mut Context::new(view, &mut Free));
+        let step = self.store.background(job, finished, &mut Context::new(view, &mut Free));
         self.together = self.together.max(self.store.together());
         self.seen();
         self.settle();
@@ -186,6 +190,19 @@ impl<S: Ordered> Bench<S> {
         }
     }
 
+    /// The same behind a write. A driver that has no core for background work leaves to later calls what may be put off.
+    fn after_write(&mut self) {
+        if !S::drives_late() {
+            return self.after();
+        }
+        self.seen();
+        self.settle();
+        let view = &self.flash.view(OWNER, Class::Foreground);
+        if self.store.job(view).is_some() && !self.store.puts_off(view) {
+            self.work_on(Job::URGENT);
+        }
+    }
+
     pub fn put(&mut self, key: &[u8], value: &[u8], condition: Condition) -> Result<(), KvError> {
         let result = self.until_done(|s, f| {
             s.store(
@@ -198,7 +215,7 @@ impl<S: Ordered> Bench<S> {
         if result.is_ok() {
             self.model.insert(key.to_vec(), value.to_vec());
         }
-        self.after();
+        self.after_write();
         result.map(|put| _ = put.ended())
     }
 
@@ -209,7 +226,7 @@ impl<S: Ordered> Bench<S> {
         if result.is_ok() {
             self.model.remove(key);
         }
-        self.after();
+        self.after_write();
         result.map(|_| ())
     }
 
@@ -223,7 +240,7 @@ impl<S: Ordered> Bench<S> {
                 .map(|done| done.map(|()| answers.0))
         });
         self.follow(entries, told.as_deref().unwrap_or_default());
-        self.after();
+        self.after_write();
         told
     }
 

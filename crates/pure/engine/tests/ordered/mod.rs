@@ -54,6 +54,11 @@ pub trait Ordered: Engine + 'static {
     /// Asserts what holds after every write on a nearly full device.
     fn is_in_shape(&self) {}
 
+    /// Whether writes leave what may wait to later calls.
+    fn drives_late() -> bool {
+        false
+    }
+
     /// How many programs fail where many do.
     fn failing() -> Chance {
         Chance::one_in(4)

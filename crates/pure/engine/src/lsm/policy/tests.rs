@@ -53,7 +53,7 @@ fn a_table_longer_than_a_compaction_goes_down_alone_once_level_1_is_empty() {
     let mut long = Table::clone(&tables(&[1])[0]);
     long.pages = (0..9).map(PageAddr).collect();
     let (limits, cursors) =
-        (Limits { full: 8, merged: 4, asked: u64::MAX, page_bytes: 4096 }, [None; LEVELS]);
+        (Limits { full: 8, merged: 4, more: 0, asked: u64::MAX, page_bytes: 4096 }, [None; LEVELS]);
     let mut levels = Levels::default();
     levels.add(0, Arc::new(long));
     let alone = pick_level(&levels, &cursors, 0, limits).expect("nothing would ever be merged");

@@ -31,6 +31,12 @@ pub trait Chores: Configured {
         JobKind::Upkeep
     }
 
+    /// Whether what is due may wait for later calls ([`Engine::puts_off`](saker_engine_api::Engine::puts_off)); nothing else is due.
+    fn puts_off<M: SegmentStore>(store: &mut Store<Self>, m: &M) -> bool {
+        let _ = (store, m);
+        false
+    }
+
     /// Jobs that may run side by side now; background work is due.
     fn jobs<M: SegmentStore>(store: &Store<Self>, m: &M, visit: &mut dyn FnMut(Job)) {
         let _ = (store, m);

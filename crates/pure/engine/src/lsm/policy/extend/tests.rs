@@ -31,7 +31,7 @@ fn levels(spans: &[&[(u32, u32)]]) -> Levels {
 
 /// With so many pages at most in a compaction.
 fn limits(pages: u64) -> Limits {
-    Limits { full: 1, merged: u64::MAX, asked: pages * PAGE_BYTES, page_bytes: PAGE_BYTES }
+    Limits { full: 1, merged: u64::MAX, more: 0, asked: pages * PAGE_BYTES, page_bytes: PAGE_BYTES }
 }
 
 /// The upper and the lower tables, if the first compaction of level 1 begins with that table.

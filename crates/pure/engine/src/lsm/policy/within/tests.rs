@@ -43,7 +43,7 @@ fn within(config: &LsmConfig, levels: &Levels, oldest: usize) -> Vec<u64> {
     let (upper, lower) = (young[young.len() - oldest..].to_vec(), levels.level(1)[..1].to_vec());
     let down = Pick { level: 0, upper, lower, cuts: Vec::new(), is_within: false };
     let jobs = [Job::compaction(&down).resting()];
-    let picked = pick(config, levels, &[None; LEVELS], PAGES, &jobs);
+    let picked = pick(config, levels, &[None; LEVELS], PAGES, 0, &jobs);
     picked.map_or(Vec::new(), |pick| {
         assert!(pick.is_within && pick.to() == 0 && pick.lower.is_empty());
         pick.upper.iter().map(|t| t.id).collect()
@@ -61,7 +61,7 @@ fn the_youngest_files_are_merged_while_the_oldest_go_down() {
     assert!(within(&later, &levels(&[2; 5]), 1).is_empty());
     assert_eq!(within(&later, &levels(&[2; 6]), 1).len(), 5);
     // Without a job level 0 goes down.
-    let down = pick(&config(), &levels(&[2; 9]), &[None; LEVELS], PAGES, &[]).expect("it is due");
+    let down = pick(&config(), &levels(&[2; 9]), &[None; LEVELS], PAGES, 0, &[]).expect("it is due");
     assert!(!down.is_within && down.upper.len() == 9);
 }
 
@@ -97,7 +97,7 @@ fn level_1_waits_for_level_0() {
     // Without anything in level 0 that waits, level 1 is next.
     let (upper, lower) = (levels.level(0).to_vec(), vec![levels.level(1)[0].clone()]);
     let all = Job::compaction(&Pick { level: 0, upper, lower, cuts: Vec::new(), is_within: false }).resting();
-    let next = pick(&due, &levels, &[None; LEVELS], PAGES, &[all]).expect("level 1 is due");
+    let next = pick(&due, &levels, &[None; LEVELS], PAGES, 0, &[all]).expect("level 1 is due");
     assert_eq!((next.level, next.upper[0].id), (1, 2));
 }
 
@@ -112,7 +112,7 @@ fn of_level_0_one_goes_on_at_a_time() {
         cuts: Vec::new(),
         is_within: true,
     };
-    let bounded = Limits { full: 1, merged: 5, asked: u64::MAX, page_bytes: PAGE_BYTES };
+    let bounded = Limits { full: 1, merged: 5, more: 0, asked: u64::MAX, page_bytes: PAGE_BYTES };
     let beside =
         |jobs: &[Job]| pick_beside(&levels, &[None; LEVELS], (0, bounded), jobs).map(|pick| pick.upper.len());
     assert_eq!(beside(&[]), Some(2));
