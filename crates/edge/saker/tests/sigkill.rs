@@ -6,10 +6,13 @@
 //! each call has returned; the parent replays as many operations as there are records, and grants the one after
 //! them either outcome.
 
+mod cases;
+
 use crate::support;
 
+use cases::{CASES, Case};
 use saker::image::ImageError;
-use saker::{EngineKind, Error, ImagePlan, Kv, check_image};
+use saker::{Error, ImagePlan, Kv, check_image};
 use saker_sim::{Rng, Seed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -19,7 +22,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use support::held_back::HELD_BACK;
 use support::{is_soak, key, value};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -27,97 +29,7 @@ const SIGKILL: i32 = 9;
 /// Bytes of an acknowledgement: number of the operation, then what the call returned.
 const RECORD_BYTES: usize = 16;
 
-/// An image and what is done to it.
-struct Case {
-    engine: EngineKind,
-    profile: &'static str,
-    image_bytes: u64,
-    keys: u32,
-    value_bytes_max: u32,
-    /// One value in so many is of `LARGE_BYTES`; 0: none.
-    large_one_in: u64,
-    /// A life has fewer operations than this, and those of its last moment.
-    operations_max: u64,
-    /// Superblocks the rounds of the check tier collect at least.
-    erases_min: u64,
-    /// Options of the URL.
-    options: &'static str,
-}
-
 const LARGE_BYTES: u32 = 1 << 20;
-
-const CASES: [Case; 6] = [
-    // 64-KiB superblocks: collection, checkpoints and erases all the time.
-    Case {
-        engine: EngineKind::HASH_STORE,
-        profile: "tiny",
-        image_bytes: 4 << 20,
-        keys: 120,
-        value_bytes_max: 8 << 10,
-        large_one_in: 0,
-        operations_max: 3000,
-        erases_min: 40,
-        options: "",
-    },
-    Case {
-        engine: EngineKind::HASH_STORE,
-        profile: "default",
-        image_bytes: 288 << 20,
-        keys: 300,
-        value_bytes_max: 64 << 10,
-        large_one_in: 50,
-        operations_max: 800,
-        erases_min: 0,
-        options: "",
-    },
-    // Without a capacitor: a kill keeps the ring all the same.
-    Case {
-        engine: EngineKind::HASH_STORE,
-        profile: "nvmevirt-970pro",
-        image_bytes: 256 << 20,
-        keys: 300,
-        value_bytes_max: 64 << 10,
-        large_one_in: 50,
-        operations_max: 800,
-        erases_min: 0,
-        options: "",
-    },
-    // Merges, manifests and collections of the tree store.
-    Case {
-        engine: EngineKind::TREE,
-        profile: "tiny",
-        image_bytes: 8 << 20,
-        keys: 400,
-        value_bytes_max: 8 << 10,
-        large_one_in: 0,
-        operations_max: 3000,
-        erases_min: 20,
-        options: "",
-    },
-    // Writes of an LSM store that wait for their rate, and writes that are stopped.
-    Case {
-        engine: EngineKind::LSM,
-        profile: "tiny",
-        image_bytes: 8 << 20,
-        keys: 200,
-        value_bytes_max: 4 << 10,
-        large_one_in: 0,
-        operations_max: 500,
-        erases_min: 0,
-        options: HELD_BACK[0],
-    },
-    Case {
-        engine: EngineKind::LSM,
-        profile: "tiny",
-        image_bytes: 8 << 20,
-        keys: 200,
-        value_bytes_max: 4 << 10,
-        large_one_in: 0,
-        operations_max: 1500,
-        erases_min: 0,
-        options: HELD_BACK[1],
-    },
-];
 
 #[derive(Clone, Debug)]
 enum Op {
@@ -299,9 +211,12 @@ impl Run {
 
     fn url(&mut self) -> String {
         let threads = self.rng.below(2);
-        match self.case().options {
-            "" => format!("file:{}?threads={threads}", self.path.display()),
-            options => format!("file:{}?{options}", self.path.display()),
+        let (path, options) = (self.path.display(), self.case().options);
+        // A device that keeps time has a thread in any case.
+        match options {
+            "" => format!("file:{path}?threads={threads}"),
+            timed if timed.contains("timing=") => format!("file:{path}?{timed}"),
+            untimed => format!("file:{path}?{untimed}&threads={threads}"),
         }
     }
 
@@ -396,8 +311,9 @@ fn erases(path: &Path) -> u64 {
 fn run(n: usize, rounds_check: usize, rounds_soak: usize) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let path = dir.path().join("disk.img");
-    let plan = ImagePlan::kv(CASES[n].image_bytes, CASES[n].profile, 1);
-    ImagePlan { engine: CASES[n].engine, ..plan }.create(&path).expect("creates");
+    let Case { engine, image_bytes, profile, .. } = CASES[n];
+    let settings = CASES[n].stored();
+    ImagePlan { engine, settings, ..ImagePlan::kv(image_bytes, profile, 1) }.create(&path).expect("creates");
     let replay = saker_testing::Replay::campaign();
     let rng = Seed(replay.seed()).index(n as u64).rng();
     let mut run = Run { n, path, model: Model::default(), rng, acknowledged: 0 };
@@ -438,4 +354,14 @@ fn killed_while_writes_wait_for_their_rate() {
 #[test]
 fn killed_while_writes_are_stopped() {
     run(5, 8, 100);
+}
+
+#[test]
+fn killed_while_merges_are_put_off() {
+    run(6, 10, 200);
+}
+
+#[test]
+fn killed_while_the_tree_decides_where_values_go() {
+    run(7, 10, 200);
 }

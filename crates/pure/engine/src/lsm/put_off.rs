@@ -29,9 +29,8 @@ impl LsmStore {
 
     /// Whether level 0 can be merged at once, with what comes before it is, and with level 1.
     fn has_room_for_level0<M: SegmentStore>(&self, m: &M) -> bool {
-        let pages = self.own.levels.pages(0) + self.own.levels.pages(1);
         let comes = self.settings.full_memtable_bytes / self.page_bytes();
-        pages + comes <= self.usual_pages().saturating_add(self.room_beyond(m))
+        self.own.sizes.upper_pages + comes <= self.usual_pages().saturating_add(self.room_beyond(m))
     }
 
     /// Pages of a compaction for which room is kept.

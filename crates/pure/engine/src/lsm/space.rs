@@ -40,6 +40,8 @@ pub(super) struct Sizes {
     pub tables: u64,
     /// Their pages.
     pub pages: u64,
+    /// Those of them in levels 0 and 1.
+    pub upper_pages: u64,
     /// Their entries.
     pub entries: u64,
     /// Those of them whose values are beside them.
@@ -108,7 +110,8 @@ impl LsmStore {
         let due = policy::Due::of(&self.config, levels, (level0, self.page_bytes()));
         let inside = levels.all().fold(Inside::NONE, |all, (_, t)| all.and(t.inside));
         let (is_due, pending_bytes) = (due.any, due.pending_bytes);
-        Sizes { tables, pages, entries: levels.entries(), inside, level0, is_due, pending_bytes }
+        let (upper_pages, entries) = (levels.pages(0) + levels.pages(1), levels.entries());
+        Sizes { tables, pages, upper_pages, entries, inside, level0, is_due, pending_bytes }
     }
 
     /// Kept back: the spare segments, two manifests, and tables with room to merge them. What has its value beside its key is in the
