@@ -23,6 +23,20 @@ pub struct Case {
     pub min_blob_size: &'static str,
 }
 
+/// Merges of an LSM store that are put off, on the caller's thread and on the device's.
+const PUT_OFF: Case = Case {
+    engine: EngineKind::LSM,
+    profile: "tiny",
+    image_bytes: 16 << 20,
+    keys: 1000,
+    value_bytes_max: 1 << 10,
+    large_one_in: 0,
+    operations_max: 4000,
+    erases_min: 20,
+    options: "write_buffer_size=16KiB",
+    min_blob_size: "unlimited",
+};
+
 pub const CASES: [Case; 8] = [
     // 64-KiB superblocks: collection, checkpoints and erases all the time.
     Case {
@@ -100,31 +114,9 @@ pub const CASES: [Case; 8] = [
         options: HELD_BACK[1],
         min_blob_size: "",
     },
-    // Merges of an LSM store that are put off, on the caller's thread and on the device's, and values that go where its tree decides.
-    Case {
-        engine: EngineKind::LSM,
-        profile: "tiny",
-        image_bytes: 16 << 20,
-        keys: 1000,
-        value_bytes_max: 1 << 10,
-        large_one_in: 0,
-        operations_max: 4000,
-        erases_min: 20,
-        options: "write_buffer_size=16KiB",
-        min_blob_size: "unlimited",
-    },
-    Case {
-        engine: EngineKind::LSM,
-        profile: "tiny",
-        image_bytes: 16 << 20,
-        keys: 1000,
-        value_bytes_max: 1 << 10,
-        large_one_in: 0,
-        operations_max: 4000,
-        erases_min: 20,
-        options: "write_buffer_size=16KiB",
-        min_blob_size: "auto",
-    },
+    PUT_OFF,
+    // Values go where the tree decides.
+    Case { min_blob_size: "auto", ..PUT_OFF },
 ];
 
 impl Case {

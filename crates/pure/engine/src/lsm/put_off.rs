@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Merges that are put off while writes come, for drivers that have no core for them. A merge of level 0 writes level 1 anew: with three times
-//! as many files at once it does so a third as often. RocksDB comes to that by itself, when its threads lag behind its writers.
+//! as many files at once it does so a third as often.
 
 use super::job::Job;
 use super::{LsmStore, policy};
