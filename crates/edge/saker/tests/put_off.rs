@@ -2,82 +2,17 @@
 //! Merges that an LSM store with values in its tree puts off while writes come, behind every door: what was put off, and what else happens to
 //! a store meanwhile.
 
-use saker::{EngineKind, ImagePlan, Kv, ScanOptions, Settings, WriteBatch};
-use saker_sim::{Rng, Seed};
+mod backup;
+mod snapshots;
+mod transactions;
+
+use crate::support::put_off::{Model, PUT_OFF_MAX, TRIGGER, assert_has, level0, read_in_order, write};
+use saker::{EngineKind, ImagePlan, Kv, Settings};
+use saker_sim::Seed;
 use saker_testing::seeds;
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 const OPTIONS: &str = "write_buffer_size=256KiB&min_blob_size=unlimited";
-/// RocksDB's: level 0 is due with 4 files. With 12, half way to 20, writes merge it.
-const TRIGGER: u64 = 4;
-const PUT_OFF_MAX: u64 = 12;
-
-type Model = BTreeMap<Vec<u8>, Vec<u8>>;
-
-fn level0(kv: &mut Kv) -> u64 {
-    let all = kv.counters().expect("told").expect("an LSM store has counters");
-    all.iter().find(|counter| counter.name == "num_files_at_level0").expect("it has that one").value
-}
-
-/// Writes by all ways there are; how many files level 0 had at most.
-fn write(kv: &mut Kv, rng: &mut Rng, model: &mut Model, steps: u32) -> u64 {
-    let mut most = 0;
-    for step in 0..steps {
-        let key = format!("key {:06}", rng.below(100_000)).into_bytes();
-        let value = vec![step as u8; 1 + rng.below(60) as usize];
-        match rng.below(20) {
-            0 => {
-                kv.delete(&key).expect("deletes");
-                model.remove(&key);
-            }
-            1 => {
-                let mut batch = WriteBatch::new();
-                for n in 0..32_u8 {
-                    let key = [&key[..], &[n]].concat();
-                    batch.put(&key, &value);
-                    model.insert(key, value.clone());
-                }
-                kv.write(&batch).expect("writes");
-            }
-            2 | 3 => {
-                kv.put_queued(&key, &value).expect("queued");
-                model.insert(key, value);
-            }
-            _ => {
-                kv.put(&key, &value).expect("stores");
-                model.insert(key, value);
-            }
-        }
-        if step % 64 == 0 {
-            most = most.max(level0(kv));
-        }
-        if step % 1000 == 999 {
-            kv.flush().expect("flushes");
-        }
-    }
-    kv.drain().expect("all was stored");
-    most
-}
-
-fn assert_has(kv: &mut Kv, model: &Model, when: &str) {
-    let mut found = Model::new();
-    let mut visit = |key: &[u8], value: &[u8]| found.insert(key.to_vec(), value.to_vec()).is_none();
-    kv.scan(&ScanOptions::default(), &mut visit).expect("scans");
-    assert!(&found == model, "{when}: {} pairs, not {}", found.len(), model.len());
-}
-
-/// Reads until level 0 is in order.
-fn read_in_order(kv: &mut Kv, model: &Model) {
-    let keys = model.keys().cycle().take(200_000);
-    for (n, key) in keys.enumerate() {
-        assert_eq!(kv.get(key).expect("reads").as_ref(), model.get(key));
-        if n % 100 == 0 && level0(kv) < TRIGGER {
-            return;
-        }
-    }
-    panic!("level 0 has {} files behind 200,000 reads", level0(kv));
-}
 
 #[test]
 fn writes_leave_to_reads_what_may_wait() {

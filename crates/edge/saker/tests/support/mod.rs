@@ -5,6 +5,7 @@ pub mod batches;
 pub mod formats;
 pub mod held_back;
 mod pairs;
+pub mod put_off;
 pub mod settings;
 pub mod transfers;
 

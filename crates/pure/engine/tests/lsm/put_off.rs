@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The suite of ordered stores whose driver leaves merges to later calls where it may: level 0 grows, and is merged at once where there is room.
 
+mod snapshots;
+
 use super::adapted::adapted_suite;
 use super::inside::{adapt, ask_for};
 use crate::ordered::Ordered;
