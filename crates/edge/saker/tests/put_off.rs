@@ -3,6 +3,7 @@
 //! a store meanwhile.
 
 mod backup;
+mod shards;
 mod snapshots;
 mod transactions;
 

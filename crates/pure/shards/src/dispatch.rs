@@ -3,7 +3,7 @@
 
 use crate::flight::{Flight, Kind};
 use crate::part::Part;
-use crate::shard::Ended;
+use crate::shard::{Ended, Shard};
 use crate::{Sharded, shard_of};
 use saker_host::{Driver, RawData};
 use saker_nvme::kv::opcode::{FLUSH, LIST};
@@ -62,9 +62,14 @@ impl<T: Driver> Sharded<T> {
         self.ended(part, ended);
     }
 
-    /// Runs the shards and takes what has ended.
+    /// Runs the shards and takes what has ended. While one has commands, those that have none stand still: on the caller's thread they would take
+    /// that for idleness, and do what they have put off behind every write of another one.
     pub(crate) fn advance_shards(&mut self) {
+        let is_asked = self.shards.iter().any(Shard::is_asked);
         for n in 0..self.shards.len() {
+            if is_asked && !self.shards[n].is_asked() {
+                continue;
+            }
             self.shards[n].queue.ring();
             self.shards[n].driver.drive();
             while let Some((part, ended)) = self.shards[n].next() {

@@ -44,6 +44,11 @@ impl<T: Driver> Shard<T> {
         self.queue.in_flight() < self.queue.slots()
     }
 
+    /// Whether it has commands.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.queue.in_flight() > 0
+    }
+
     /// What was submitted is that part.
     pub(crate) fn note(
         &mut self,
