@@ -116,6 +116,10 @@ pub(crate) struct Engine {
     begun: Clock,
     looked_at: Instant,
     rest: Rest,
+    /// Whether anything has been asked in this turn.
+    was_asked: bool,
+    /// Nobody asks for anything, and the device does what it has put off: there may be more of it.
+    catches_up: bool,
     is_written_through: bool,
     busy_poll: bool,
     authenticator: Authenticator,
@@ -153,6 +157,8 @@ impl Engine {
             begun: Clock::now(),
             looked_at: Instant::ZERO,
             rest: Rest::default(),
+            was_asked: false,
+            catches_up: false,
             is_written_through: false,
             busy_poll,
             authenticator,
@@ -176,7 +182,7 @@ impl Engine {
 
     /// Takes what has been asked, waiting if there is nothing else to do. False when the server stops.
     async fn take_requests(&mut self, requests: &mut UnboundedReceiver<Request>) -> bool {
-        let first = if !self.is_idle() || self.busy_poll {
+        let first = if !self.is_idle() || self.busy_poll || self.catches_up {
             // The sockets' turn.
             yield_now().await;
             requests.try_recv()
@@ -184,6 +190,7 @@ impl Engine {
             let received = timeout(self.patience(), requests.recv()).await;
             received.map_or(Err(TryRecvError::Empty), |request| request.ok_or(TryRecvError::Disconnected))
         };
+        self.was_asked = first.is_ok();
         let mut next = match first {
             Ok(request) => Some(request),
             Err(error) => return error == TryRecvError::Empty,

@@ -23,6 +23,8 @@ pub(crate) struct Shared {
     connection: Connection,
     /// Namespaces that Redis clients have formatted, which hosts have not been told of.
     pub formatted: Vec<u32>,
+    /// Redis clients have had commands carried out since that was looked at last.
+    pub has_served_redis: bool,
 }
 
 /// The device on its thread, and the queue pair that takes all I/O of hosts.
@@ -110,7 +112,7 @@ impl Local {
 impl Shared {
     /// Of one thread.
     pub fn new(clocked: Clocked, connection: Connection) -> Rc<RefCell<Self>> {
-        Rc::new(RefCell::new(Self { clocked, connection, formatted: Vec::new() }))
+        Rc::new(RefCell::new(Self { clocked, connection, formatted: Vec::new(), has_served_redis: false }))
     }
 
     /// Deletes all pairs of a namespace.

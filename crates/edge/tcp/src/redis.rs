@@ -110,6 +110,7 @@ fn namespace(config: &RedisConfig, facts: &[NamespaceFacts]) -> Result<u32, Serv
 
 impl Driver for Shared {
     fn drive(&mut self) {
+        self.has_served_redis = true;
         self.clocked.drive();
     }
 }

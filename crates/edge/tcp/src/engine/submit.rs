@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use saker_host::{Driver, SubmitError};
+use saker_host::SubmitError;
 use saker_nvme::Status;
 use saker_sim::Instant;
 use saker_target::{Answer, Charge, ConnectionId, HostId, IoCommand, Window};
@@ -99,7 +99,12 @@ impl Engine {
         if self.in_flight > 0 {
             local.queue.ring();
         }
-        local.shared().clocked.drive();
+        let mut shared = local.shared();
+        // Redis clients let it work themselves: a turn between two of their commands is no pause.
+        let by_redis = std::mem::take(&mut shared.has_served_redis) && !shared.clocked.is_timed();
+        let has_worked = (!by_redis || self.in_flight > 0) && shared.clocked.advance();
+        self.catches_up = has_worked && !by_redis && !self.was_asked && self.in_flight == 0;
+        drop(shared);
         let now = self.now();
         loop {
             let Some(local) = &mut self.local else { return };

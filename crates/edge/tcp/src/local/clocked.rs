@@ -94,6 +94,12 @@ impl Clocked {
         self.device.is_timed()
     }
 
+    /// Lets it work. True if it keeps no time and did anything.
+    pub fn advance(&mut self) -> bool {
+        let now = if self.device.is_timed() { self.now() } else { Instant::ZERO };
+        self.device.advance(now)
+    }
+
     /// When a device that keeps time has something to do; nothing for others.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.device.next_deadline()
@@ -102,7 +108,6 @@ impl Clocked {
 
 impl Driver for Clocked {
     fn drive(&mut self) {
-        let now = if self.device.is_timed() { self.now() } else { Instant::ZERO };
-        self.device.advance(now);
+        self.advance();
     }
 }

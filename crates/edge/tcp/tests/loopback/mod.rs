@@ -34,6 +34,9 @@ mod outcomes;
 mod pairs;
 mod paths;
 mod power;
+mod put_off;
+#[path = "../../../saker/tests/support/put_off.rs"]
+mod put_off_writers;
 mod queued_gets;
 mod ranges;
 mod rates;

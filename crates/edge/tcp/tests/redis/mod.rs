@@ -8,6 +8,7 @@ mod engines;
 mod errors;
 mod faults;
 mod kills;
+mod put_off;
 mod scans;
 pub mod server;
 mod shared;
