@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Timing `off`: a command is served when it is seen, and is finished before the next one is looked at.
 
+mod aside;
 mod quick;
 mod small;
+
+pub use aside::Aside;
 
 use crate::config::DeviceConfig;
 use crate::device::{Attachment, Device, FLUSH};
@@ -17,11 +20,13 @@ use saker_segment_store::{SegmentStore, Stall, Step, Tag};
 use saker_sim::{Class, Meter, Unit};
 
 /// No clock, no costs.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Untimed {
     /// The last media operation when background work was looked for, and whether some was due.
     looked_at: Tag,
     is_due: bool,
+    /// Who computes beside it.
+    beside: aside::Beside,
 }
 
 /// Counts nothing, but tells the processor what will be needed.
@@ -318,7 +323,8 @@ impl Device<Untimed> {
     /// most commands fill no page and pass by.
     #[inline(always)]
     fn after_command(&mut self, n: usize, is_write: bool) {
-        if self.flash.submitted() != self.tempo.looked_at || self.tempo.is_due {
+        let tempo = &self.tempo;
+        if self.flash.submitted() != tempo.looked_at || tempo.is_due || tempo.beside.is_done() {
             self.look_after(n, is_write);
         }
     }
@@ -328,6 +334,7 @@ impl Device<Untimed> {
     #[inline(never)]
     fn look_after(&mut self, n: usize, is_write: bool) -> bool {
         self.settle();
+        self.take_back_done();
         if self.flash.is_held() {
             self.resume_if_due();
         }
@@ -338,9 +345,14 @@ impl Device<Untimed> {
             is_due |= has_debt;
             has_debt && !waits
         });
-        self.tempo = Untimed { looked_at: self.flash.submitted(), is_due };
+        (self.tempo.looked_at, self.tempo.is_due) = (self.flash.submitted(), is_due);
         let job = if is_write { Job::URGENT } else { Job::UPKEEP };
-        due.is_some_and(|n| self.work_on(n, job))
+        let did = due.is_some_and(|n| self.work_on(n, job));
+        if !did && self.tempo.beside.is_busy() {
+            // It is what is waited for: nobody needs to look before it is done.
+            self.tempo.is_due = false;
+        }
+        did
     }
 
     fn puts_off(&mut self, n: usize) -> bool {
@@ -350,7 +362,7 @@ impl Device<Untimed> {
 
     /// Nothing else is to be done: what is due goes on, which may have been put off. True if that did anything.
     fn catch_up(&mut self) -> bool {
-        self.tempo.is_due && self.look_after(0, false)
+        (self.tempo.is_due || self.tempo.beside.is_done()) && self.look_after(0, false)
     }
 
     fn has_debt(&mut self, n: usize) -> bool {
@@ -360,7 +372,10 @@ impl Device<Untimed> {
 
     /// One quantum of background work. True if something was done.
     fn make_room(&mut self, n: usize) -> bool {
-        self.work_on(n, Job::UPKEEP)
+        self.take_back_done();
+        // What is computed makes room before long: nothing is begun for it that could wait.
+        let job = if self.is_computing() { Job::URGENT } else { Job::UPKEEP };
+        self.work_on(n, job) || self.take_back()
     }
 
     /// One quantum of a job.
@@ -370,8 +385,9 @@ impl Device<Untimed> {
         let mut view = self.flash.view(owner, Class::Background);
         let step = self.namespaces[n].background(job, &mut view, &mut Quick);
         let did = matches!(step, Step::Done(Background::Worked));
+        let handed_out = self.hand_out(n);
         // Slots that wait for a sync are room too.
-        self.settle() || settled || did || self.flash.cool()
+        self.settle() || settled || did || handed_out || self.flash.cool()
     }
 
     /// A Flush moves no data and names no key: what a [`Request`] holds beside it would be made and dropped for nothing.

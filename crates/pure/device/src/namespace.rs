@@ -7,7 +7,7 @@ use crate::iterators::Iterators;
 use saker_engine::write_gate::WriteGate;
 use saker_engine::{
     AnyEngine, AnyRecovery, Background, Capability, Context, Engine, EngineConfig, Job, JobKind, Recover,
-    Unsupported, WriteCondition,
+    Task, Unsupported, WriteCondition,
 };
 use saker_flash::page_map::gc::Progress;
 use saker_flash::page_map::recover::Recovery as BlockRecovery;
@@ -278,6 +278,18 @@ impl Namespace {
     /// Whether its engine's background work may wait for later calls ([`Engine::puts_off`]).
     pub fn puts_off<M: SegmentStore>(&mut self, m: &M) -> bool {
         if let Store::Kv(s) = &mut self.store { s.puts_off(m) } else { false }
+    }
+
+    /// Work for another thread ([`Engine::next_task`]).
+    pub fn next_task(&mut self) -> Option<Box<dyn Task>> {
+        if let Store::Kv(s) = &mut self.store { s.next_task() } else { None }
+    }
+
+    /// It is done. A store that has taken the place of the one that it was for knows nothing of it.
+    pub fn task_done(&mut self, task: Box<dyn Task>) {
+        if let Store::Kv(s) = &mut self.store {
+            s.task_done(task);
+        }
     }
 
     /// Whether a write that waits in that condition would wait again ([`Engine::keeps_waiting`]).

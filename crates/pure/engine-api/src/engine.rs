@@ -12,8 +12,8 @@ use crate::kv::{Condition, KvError, Sink, Source, StoreStats};
 use crate::list::List;
 use crate::scan::Scans;
 use crate::settings::Settings;
+use crate::task::Task;
 use crate::write_condition::WriteCondition;
-use saker_log::recover::{Damage, Progress};
 use saker_segment_store::{Completion, SegmentStore, Step, Tag, ready};
 use saker_sim::Meter;
 use std::fmt::Debug;
@@ -155,6 +155,17 @@ pub trait Engine: Clone + Debug + List + Scans + Groups + Hints + Inspect {
         false
     }
 
+    /// Work that needs nothing of the medium, for a driver that has a thread for it: asked behind each quantum while that thread has nothing to
+    /// do. Who was asked once hands such work out from then on, so the driver goes on asking.
+    fn next_task(&mut self) -> Option<Box<dyn Task>> {
+        None
+    }
+
+    /// That work, done. What an earlier engine of the namespace handed out changes nothing.
+    fn task_done(&mut self, task: Box<dyn Task>) {
+        let _ = task;
+    }
+
     /// A write had to wait in the condition `stopped`. Whether it would have to wait again, so that its driver need not try it; `false`
     /// also when that is not known.
     fn keeps_waiting(&self, stopped: WriteCondition) -> bool {
@@ -218,22 +229,4 @@ pub trait Engine: Clone + Debug + List + Scans + Groups + Hints + Inspect {
         let _ = (asked, medium);
         Err(Unsupported(Capability::LiveSettings))
     }
-}
-
-/// A store on its way back after power came on.
-pub trait Recover: Clone + Debug {
-    /// What comes of it.
-    type Engine;
-
-    /// Goes on, until it has [`Finished`](Progress::Finished).
-    ///
-    /// # Errors
-    /// [`Damage`]: the image contradicts itself, and the store cannot be opened.
-    fn step<M: SegmentStore>(&mut self, medium: &mut M) -> Step<Result<Progress, Damage>>;
-
-    /// Takes note of a finished I/O.
-    fn completed<M: SegmentStore>(&mut self, done: &Completion, medium: &mut M);
-
-    /// The store, after `step` said so.
-    fn finish(self) -> Self::Engine;
 }

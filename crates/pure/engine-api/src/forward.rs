@@ -45,6 +45,8 @@ macro_rules! forward_engine {
                 looks fn did() -> JobKind;
                 looks fn write_condition() -> WriteCondition;
                 changes fn puts_off<M: SegmentStore>(medium: &M) -> bool;
+                changes fn next_task() -> Option<Box<dyn Task>>;
+                changes fn task_done(task: Box<dyn Task>) -> ();
                 looks fn keeps_waiting(stopped: WriteCondition) -> bool;
                 changes fn let_pass(writes: u32) -> ();
                 looks fn stats() -> StoreStats;
@@ -127,7 +129,8 @@ pub mod forwarded {
     pub use crate::{
         Answers, Background, Capabilities, Condition, Context, Engine, GroupError, GroupSource, Groups,
         Hints, Inspect, Job, JobKind, KvError, List, Memory, PairVersion, Pairs, Put, Scan, Scanned, Scans,
-        Settings, Sink, Snapshot, Source, StoreStats, Token, Unsupported, Version, Versioned, WriteCondition,
+        Settings, Sink, Snapshot, Source, StoreStats, Task, Token, Unsupported, Version, Versioned,
+        WriteCondition,
     };
     pub use saker_log::{LogFlip, LogStats};
     pub use saker_segment_store::{Completion, SegmentStore, Step, Tag};

@@ -26,12 +26,12 @@ pub use hash_store::{HashStore, HashStoreConfig};
 pub use lsm::{LevelBytes, LsmConfig, LsmStats, LsmStore, Traffic};
 pub use registry::{AnyEngine, AnyRecovery, EngineKind, Registration};
 pub use saker_engine_api::{
-    Answers, Background, Capabilities, Capability, Condition, Context, Crew, Engine, GroupError, GroupFlags,
-    GroupOp, GroupSource, Groups, Hints, Inspect, Job, JobId, JobKind, KvError, List, Member, Memory,
-    NotDone, Outside, OutsideRecovery, PairVersion, Pairs, Progress, Put, Recover, SCAN_PAIRS_MAX, Scan,
-    Scanned, Scans, Setting, Settings, Single, Singly, Sink, Snapshot, Source, SourceError, StoreStats,
-    Token, Typed, Unsupported, Value, Version, WriteCondition, WriteStallCause, crew, kv, settings, transact,
-    transaction, write_gate,
+    Answers, Ask, Background, Capabilities, Capability, Condition, Context, Crew, Engine, GroupError,
+    GroupFlags, GroupOp, GroupSource, Groups, Hints, Inspect, Job, JobId, JobKind, KvError, List, Member,
+    Memory, NotDone, Outside, OutsideRecovery, PairVersion, Pairs, Progress, Put, Recover, SCAN_PAIRS_MAX,
+    Scan, Scanned, Scans, Setting, Settings, Single, Singly, Sink, Snapshot, Source, SourceError, StoreStats,
+    Task, Token, Typed, Unsupported, Value, Version, WriteCondition, WriteStallCause, crew, kv, settings,
+    transact, transaction, write_gate,
 };
 pub use saker_value_log::group::{GROUP_BYTES_MAX, KeyCost};
 pub use saker_value_log::packing::{PRICED_BYTES, Packing};

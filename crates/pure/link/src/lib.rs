@@ -45,7 +45,7 @@ pub use dma::{
     gather, gather_into, prp_pieces, scatter,
 };
 pub use entry::{Cqe, Sqe};
-pub use prefetch::{prefetch, prefetch_early};
+pub use prefetch::{prefetch, prefetch_address, prefetch_early};
 pub use registers::{REGISTER_BYTES, RegisterError, Registers, offset};
 pub use ring::{
     DeviceCq, DeviceSq, DoorbellError, DoorbellKind, Doorbells, HostQueuePair, PairPlace, PostError,

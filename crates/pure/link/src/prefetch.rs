@@ -15,6 +15,19 @@ pub fn prefetch<T>(at: &T) {
     let _ = at;
 }
 
+/// Asks for the cache line at an address, which may be any: nothing is read.
+#[inline(always)]
+pub fn prefetch_address(at: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: as above; an address that nothing lies at is passed over.
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(at.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = at;
+}
+
 /// Asks for the cache line of `at` a while ahead of its use, one of many: into the second level, where more lines can be on
 /// their way at once than in the first. Changes nothing but time.
 #[inline(always)]

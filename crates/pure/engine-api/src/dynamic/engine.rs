@@ -6,12 +6,14 @@ use super::lend::{From, Into, Lent, Looked, Metered, Taken, Told};
 use crate::answer::{PairVersion, Put, Token, Version};
 use crate::capabilities::{Capabilities, Unsupported};
 use crate::context::Context;
-use crate::engine::{Engine, Recover};
+use crate::engine::Engine;
 use crate::groups::{Answers, GroupError};
 use crate::job::{Background, Job, JobKind};
 use crate::kv::{Condition, KvError, Memory, Sink, Source, StoreStats};
+use crate::recover::Recover;
 use crate::scan::{Pairs, Scan, Scanned, Snapshot};
 use crate::settings::Settings;
+use crate::task::Task;
 use crate::write_condition::WriteCondition;
 use saker_log::recover::{Damage, Progress};
 use saker_log::{LogFlip, LogStats};
@@ -105,6 +107,10 @@ pub trait DynEngine: Debug + Send {
     fn write_condition(&self) -> WriteCondition;
     /// [`Engine::keeps_waiting`].
     fn keeps_waiting(&self, stopped: WriteCondition) -> bool;
+    /// [`Engine::next_task`].
+    fn next_task(&mut self) -> Option<Box<dyn Task>>;
+    /// [`Engine::task_done`].
+    fn task_done(&mut self, task: Box<dyn Task>);
     /// [`Engine::let_pass`].
     fn let_pass(&mut self, writes: u32);
     /// [`Engine::stats`].
@@ -288,6 +294,12 @@ impl<E: Engine + Send + 'static> DynEngine for E {
     }
     fn let_pass(&mut self, writes: u32) {
         Engine::let_pass(self, writes);
+    }
+    fn next_task(&mut self) -> Option<Box<dyn Task>> {
+        Engine::next_task(self)
+    }
+    fn task_done(&mut self, task: Box<dyn Task>) {
+        Engine::task_done(self, task);
     }
 
     fn stats(&self) -> StoreStats {

@@ -6,15 +6,17 @@ use super::group::{Keeping, Refused};
 use crate::answer::{PairVersion, Put, Token, Version};
 use crate::capabilities::{Capabilities, Unsupported};
 use crate::context::Context;
-use crate::engine::{Engine, Recover};
+use crate::engine::Engine;
 use crate::groups::{Answers, GroupError, GroupSource, Groups};
 use crate::hints::Hints;
 use crate::inspect::Inspect;
 use crate::job::{Background, Job, JobKind};
 use crate::kv::{Condition, KvError, Memory, Sink, Source, StoreStats};
 use crate::list::List;
+use crate::recover::Recover;
 use crate::scan::{Pairs, Scan, Scanned, Scans, Snapshot};
 use crate::settings::Settings;
+use crate::task::Task;
 use crate::write_condition::WriteCondition;
 use saker_log::recover::{Damage, Progress};
 use saker_log::{LogFlip, LogStats};
@@ -130,6 +132,14 @@ impl Engine for Outside {
 
     fn let_pass(&mut self, writes: u32) {
         self.0.let_pass(writes);
+    }
+
+    fn next_task(&mut self) -> Option<Box<dyn Task>> {
+        self.0.next_task()
+    }
+
+    fn task_done(&mut self, task: Box<dyn Task>) {
+        self.0.task_done(task);
     }
 
     fn stats(&self) -> StoreStats {

@@ -20,7 +20,7 @@ impl LsmStore {
     /// What a merge needs when an input has come to the end of a stretch: the next one of that, and what the others have not yet looked at.
     pub(super) fn reads_ahead(&self, job: &Job) -> Reads {
         let mut reads = Reads::new();
-        for input in &job.inputs {
+        for input in &job.merger.inputs {
             let Some((table, n)) = input.next().filter(|(table, _)| table.pinned.is_empty()) else {
                 continue;
             };

@@ -33,10 +33,23 @@ pub struct Builder {
     page: Vec<u8>,
     hashes: Vec<u64>,
     bits_per_key: u32,
-    /// Pages that are to be written next, in order.
+    /// Pages that are full and were not taken, in order.
     out: Vec<Vec<u8>>,
+    /// Pages that are full, those that were taken too.
+    closed: usize,
+    /// Memory of pages that were written.
+    spare: Vec<Vec<u8>>,
     data_pages: usize,
     is_sealed: bool,
+}
+
+/// Memory that builders hand on: for hashes of keys, and for pages.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    /// For a table's hashes.
+    pub hashes: Vec<u64>,
+    /// For pages.
+    pub pages: Vec<Vec<u8>>,
 }
 
 impl Builder {
@@ -74,15 +87,18 @@ impl Builder {
             hashes: Vec::new(),
             bits_per_key,
             out: Vec::new(),
+            closed: 0,
+            spare: Vec::new(),
             data_pages: 0,
             is_sealed: false,
         }
     }
 
     /// The same, with memory that another builder had.
-    pub fn with_memory(self, mut hashes: Vec<u64>) -> Self {
+    pub fn with_memory(self, memory: Memory) -> Self {
+        let Memory { mut hashes, pages } = memory;
         hashes.clear();
-        Self { hashes, ..self }
+        Self { hashes, spare: pages, ..self }
     }
 
     /// Bytes of the block that begins where this page's bytes end, where blocks have places of their own.
@@ -188,7 +204,7 @@ impl Builder {
             Open::Packed { pairs, .. } => pairs.start(&self.page),
             Open::Slots { .. } => self.page.len(),
         };
-        (self.table.pages.len() + self.out.len()) * self.page_bytes + here
+        self.closed * self.page_bytes + here
     }
 
     /// The next entry has no room in it.
@@ -203,7 +219,7 @@ impl Builder {
 
     /// Whether an entry would begin a page of blocks behind so many.
     pub fn is_full(&self, e: &Entry, pages: u32) -> bool {
-        let closed = self.table.pages.len() + self.out.len();
+        let closed = self.closed;
         match &self.open {
             Open::Slots { .. } => {
                 let last_is_full = self.page.len() + self.block_bytes() >= self.page_bytes;
@@ -237,7 +253,7 @@ impl Builder {
     }
 
     fn out_pages(&self) -> usize {
-        self.table.pages.len() + self.out.len() + usize::from(!self.page.is_empty())
+        self.closed + usize::from(!self.page.is_empty())
     }
 
     fn add_block(&mut self, kind: Kind, index: u32, count: u16, width: u8, content: &[u8]) {
@@ -255,8 +271,10 @@ impl Builder {
 
     fn close_page(&mut self) {
         self.page.resize(self.page_bytes, 0);
-        let next = Vec::with_capacity(self.page_bytes);
+        let mut next = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(self.page_bytes));
+        next.clear();
         self.out.push(std::mem::replace(&mut self.page, next));
+        self.closed += 1;
     }
 
     /// There are no more entries: the description follows.
@@ -265,7 +283,7 @@ impl Builder {
         if !self.page.is_empty() {
             self.close_page();
         }
-        self.data_pages = self.table.pages.len() + self.out.len();
+        self.data_pages = self.closed;
         self.table.filter = Filter::new(&self.hashes, self.bits_per_key);
         let meta = self.table.encode_meta();
         self.table.meta_bytes = meta.len() as u32;
@@ -287,39 +305,47 @@ impl Builder {
         self.is_sealed
     }
 
-    /// The next page to be written.
-    pub fn next_page(&self) -> Option<&[u8]> {
-        self.out.first().map(Vec::as_slice)
-    }
-
-    /// It was written there.
-    pub fn page_written(&mut self, at: PageAddr, pin: bool) {
-        let page = self.out.remove(0);
-        if self.table.pages.len() < self.data_pages {
-            self.table.pages.push(at);
-            if pin {
-                self.table.pinned.push(page);
-            }
-        } else {
-            self.table.meta_pages.push(at);
-        }
-    }
-
-    /// The pages written so far.
+    /// The table so far, without its pages.
+    #[cfg(test)]
     pub fn table(&self) -> &Table {
         &self.table
     }
 
-    /// A page written already was moved.
-    pub fn table_mut(&mut self) -> &mut Table {
-        &mut self.table
+    /// Takes pages that are full, in order.
+    pub fn take_pages(&mut self) -> impl Iterator<Item = Vec<u8>> + '_ {
+        self.out.drain(..)
     }
 
-    /// The table, once everything is written, and memory for the next builder.
-    pub fn finish(self) -> (Table, Vec<u64>) {
-        debug_assert!(self.is_sealed && self.out.is_empty());
-        (self.table, self.hashes)
+    /// Full pages that were not taken.
+    pub fn pages_out(&self) -> usize {
+        self.out.len()
     }
+
+    /// Memory for pages to come.
+    pub fn spare(&mut self) -> &mut Vec<Vec<u8>> {
+        &mut self.spare
+    }
+
+    /// The table whose pages were written there, once all are, and memory for the next builder. The table's pages stay in memory if the level
+    /// is pinned: then they come along.
+    pub fn finish(self, written: Written) -> (Table, Memory) {
+        debug_assert!(self.is_sealed && self.out.is_empty() && written.pages.len() == self.closed);
+        let mut table = self.table;
+        table.pages = written.pages;
+        table.meta_pages = table.pages.split_off(self.data_pages);
+        table.pinned = written.pinned;
+        table.pinned.truncate(self.data_pages);
+        (table, Memory { hashes: self.hashes, pages: self.spare })
+    }
+}
+
+/// Where pages of a table on its way were written, and what they hold if that stays in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Written {
+    /// In order.
+    pub pages: Vec<PageAddr>,
+    /// Of a pinned level.
+    pub pinned: Vec<Vec<u8>>,
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whether what an LSM tree remembers agrees with itself. Entries of tables are not looked at.
 
+use super::input::Input;
 use super::job::Job;
 use super::table::Table;
 use super::{Lsm, LsmStore};
 use crate::ordered::structure::Checked;
 use saker_log::{LiveBytes, ensure};
 use saker_segment_store::PageAddr;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 impl Checked for Lsm {
     fn check(store: &LsmStore, live: &mut LiveBytes<'_>) -> Result<(), String> {
@@ -22,7 +24,7 @@ impl Checked for Lsm {
         }
         store.check_jobs(&ids)?;
         for job in store.own.flush.iter().chain(&store.own.compactions) {
-            job.tables().try_for_each(|table| pages.add(table.all_pages(), live))?;
+            pages.add(job.pages(), live)?;
         }
         let leaving = store.own.leaving.dying.iter().chain(&store.own.leaving.leaving);
         pages.add(leaving.copied(), live)?;
@@ -75,6 +77,12 @@ impl LsmStore {
         ensure(lost.is_none(), || format!("table {lost:?} is merged, which there is not"))?;
         let once = replaced.iter().collect::<BTreeSet<_>>().len() == replaced.len();
         ensure(once, || format!("two compactions merge one of {replaced:?}"))?;
+        let left =
+            self.own.compactions.iter().flat_map(|job| &job.merger.inputs).flat_map(Input::tables_left);
+        let tables: BTreeMap<u64, &Arc<Table>> = self.own.levels.all().map(|(_, t)| (t.id, t)).collect();
+        let is_as_there = |t: &&Arc<Table>| tables.get(&t.id).is_some_and(|own| own.pages == t.pages);
+        let moved = left.filter(|t| !is_as_there(t)).map(|t| t.id).next();
+        ensure(moved.is_none(), || format!("a merge looks for table {moved:?} where it is not"))?;
         let has_source = self.own.flush.is_none() || !self.own.frozen.is_empty();
         ensure(has_source, || "nothing is flushed".into())
     }
@@ -93,7 +101,6 @@ mod tests {
     use super::*;
     use crate::lsm::LsmConfig;
     use crate::planted::Worn;
-    use std::sync::Arc;
 
     type Fault = (&'static str, fn(&mut LsmStore));
 

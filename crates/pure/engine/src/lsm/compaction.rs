@@ -116,6 +116,10 @@ impl LsmStore {
 
     /// A round of compactions.
     pub(super) fn compaction_step<M: SegmentStore, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Piece {
+        if self.own.flush.as_ref().is_some_and(|flush| flush.is_out) {
+            // Nothing is merged while a memtable is flushed.
+            return Step::Done(Ok(Background::Waiting));
+        }
         if self.start_compactions(m) {
             return Step::Done(Ok(Background::Worked));
         }
@@ -138,7 +142,7 @@ impl LsmStore {
 
     fn round<M: SegmentStore, W: Meter>(&mut self, jobs: &mut Vec<Job>, m: &mut M, w: &mut W) -> Piece {
         let (mut reads, mut longest) = (Reads::new(), Units::default());
-        for job in jobs.iter_mut().filter(|job| !job.is_writing()) {
+        for job in jobs.iter_mut().filter(|job| !job.is_writing() && !job.is_apart()) {
             let mut units = Units::default();
             match self.load_blocks(job, m, &mut units) {
                 Step::Done(Ok(())) => {}
@@ -237,20 +241,4 @@ impl LsmStore {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_round_costs_what_its_longest_piece_does() {
-        let (mut one, mut other, mut paid) = (Units::default(), Units::default(), Units::default());
-        one.work(Unit::Compare, 5);
-        one.work(Unit::CopyByte, 1);
-        other.work(Unit::Compare, 3);
-        other.work(Unit::CopyByte, 4);
-        other.work(Unit::CopyByte, 5);
-        paid.work(Unit::Compare, 100);
-        one.max(other).pay(&mut paid);
-        assert_eq!((paid.0[Unit::Compare as usize], paid.0[Unit::CopyByte as usize]), (105, 9));
-        assert_eq!(paid.0.iter().sum::<u64>(), 114);
-    }
-}
+mod tests;

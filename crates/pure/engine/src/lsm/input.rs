@@ -2,10 +2,12 @@
 //! Where the entries of a merge come from: a memtable, or tables that follow each other.
 
 use super::pairs::{WORDS, With};
+use super::stretch::Stretch;
 use super::table::Table;
 use crate::ordered::key::Entry;
 use crate::ordered::memtable::{Memtable, Position};
 use saker_sim::Meter;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Entries of a memtable that are taken out at once.
@@ -19,6 +21,12 @@ pub struct Input {
     from: From,
     run: Run,
     at: usize,
+    /// Blocks that were loaded ahead: the first of them is being read.
+    ahead: VecDeque<Stretch>,
+    /// Memory of those that were read.
+    spare: Vec<Vec<u8>>,
+    /// A block that was loaded ahead is not as it was written.
+    is_corrupt: bool,
 }
 
 /// Entries at hand.
@@ -46,14 +54,18 @@ impl Input {
     /// All of a memtable.
     pub fn memtable(table: Arc<Memtable>) -> Self {
         let entries = table.range(Position::Start).take(RUN_ENTRIES).collect();
-        Self { from: From::Memtable(table), run: Run { entries, ..Run::default() }, at: 0 }
+        Self { run: Run { entries, ..Run::default() }, ..Self::new(From::Memtable(table)) }
     }
 
     /// All of tables whose keys follow each other.
     pub fn tables(mut tables: Vec<Arc<Table>>) -> Self {
         tables.reverse();
-        let from = From::Tables { tables, next: 0 };
-        Self { from, run: Run::default(), at: 0 }
+        Self::new(From::Tables { tables, next: 0 })
+    }
+
+    fn new(from: From) -> Self {
+        let (ahead, spare) = (VecDeque::new(), Vec::new());
+        Self { from, run: Run::default(), at: 0, ahead, spare, is_corrupt: false }
     }
 
     /// The entry it stands at.
@@ -99,16 +111,81 @@ impl Input {
         }
     }
 
+    /// Entries that are at hand without a look at the medium, in the place of those that were.
     fn drive(&mut self) {
-        if let (From::Memtable(table), Some(last)) = (&self.from, self.run.entries.last()) {
-            let behind = Position::Behind(last.key, last.version);
-            self.run.entries.clear();
-            self.run.entries.extend(table.range(behind).take(RUN_ENTRIES));
-            self.at = 0;
+        match &self.from {
+            From::Memtable(table) => {
+                let Some(last) = self.run.entries.last() else { return };
+                let behind = Position::Behind(last.key, last.version);
+                self.run.entries.clear();
+                self.run.entries.extend(table.range(behind).take(RUN_ENTRIES));
+                self.at = 0;
+            }
+            From::Tables { .. } => self.open_ahead(),
         }
     }
 
-    /// The table and the block it goes on with, if it has come to the end of one.
+    /// Goes on with a block that was loaded ahead, if there is one.
+    fn open_ahead(&mut self) {
+        while self.ahead.front().is_some_and(|stretch| stretch.blocks.is_empty()) {
+            self.ahead.pop_front();
+            self.spare.push(std::mem::take(&mut self.run.bytes));
+        }
+        let Some(stretch) = self.ahead.front_mut() else { return };
+        if !stretch.bytes.is_empty() {
+            (self.run.bytes, self.run.base) = (std::mem::take(&mut stretch.bytes), stretch.base);
+        }
+        self.run.entries.clear();
+        self.at = 0;
+        let next = stretch.blocks.next();
+        if next.is_none_or(|n| stretch.decode(n, &mut self.run).is_none()) {
+            (self.is_corrupt, stretch.blocks) = (true, 0..0);
+            self.run.entries.clear();
+        }
+    }
+
+    /// Whether a block was not as it was written.
+    pub fn is_corrupt(&self) -> bool {
+        self.is_corrupt
+    }
+
+    /// Tables of which it has not loaded everything.
+    pub fn tables_left(&self) -> &[Arc<Table>] {
+        if let From::Tables { tables, .. } = &self.from { tables } else { &[] }
+    }
+
+    /// Bytes that were loaded ahead and not read, but for those of the page that is being read.
+    pub fn bytes_ahead(&self) -> usize {
+        self.ahead.iter().map(|stretch| stretch.bytes.len()).sum()
+    }
+
+    /// Whether there is anything to be loaded.
+    pub fn has_more(&self) -> bool {
+        matches!(&self.from, From::Tables { tables, .. } if !tables.is_empty())
+    }
+
+    /// Memory for a stretch.
+    pub fn memory(&mut self) -> Vec<u8> {
+        let mut bytes = self.spare.pop().unwrap_or_default();
+        bytes.clear();
+        bytes
+    }
+
+    /// Blocks that it goes on with when it has come to the end of those at hand.
+    pub fn load_ahead(&mut self, stretch: Stretch) {
+        let From::Tables { tables, next } = &mut self.from else { return };
+        debug_assert_eq!(stretch.blocks.start, *next, "blocks follow each other");
+        *next = stretch.blocks.end;
+        if tables.last().is_some_and(|table| *next >= table.index.len()) {
+            (_, *next) = (tables.pop(), 0);
+        }
+        self.ahead.push_back(stretch);
+        if self.at == self.run.entries.len() {
+            self.open_ahead();
+        }
+    }
+
+    /// The table and the block it goes on with, if it has come to the end of what was loaded.
     #[inline]
     pub fn wants(&self) -> Option<(&Arc<Table>, usize)> {
         match &self.from {

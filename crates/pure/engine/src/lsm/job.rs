@@ -2,33 +2,43 @@
 //! Flushes and compactions: merging entries into new tables, one page at a time.
 
 use super::LsmStore;
-use super::builder::Builder;
+use super::around::{Apart, Here};
+use super::builder::Written;
 use super::grandparents::Grandparents;
 use super::input::Input;
-use super::marked::Reason;
-use super::pairs::With;
+use super::merger::Merger;
 use super::policy::{self, Pick};
 use super::reserve::{FOR_FLUSHES, FOR_MERGES};
-use super::settings::PAGES_MIN;
 use super::table::Table;
-use crate::ordered::key::{Entry, Key};
+use crate::ordered::key::Key;
 use crate::ordered::memtable::Memtable;
 use crate::ordered::refs;
 use saker_duty::Duty;
 use saker_engine_api::{Background, KvError};
-use saker_segment_store::{SegmentStore, Step, Stream, ready};
+use saker_segment_store::{PageAddr, SegmentStore, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Entries a quantum merges.
-const QUANTUM_ENTRIES: u32 = 512;
 
 /// A merge on its way.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The newest first.
-    pub(super) inputs: Vec<Input>,
+    /// What it computes; nothing while that is done elsewhere.
+    pub(super) merger: Merger,
+    /// What it takes along when it computes elsewhere, and whether it does.
+    pub(super) apart: Option<Box<Apart>>,
+    pub(super) is_out: bool,
+    /// The number of what it computes elsewhere.
+    pub(super) ticket: u64,
+    /// Whether nothing in it refers to the value log, once that is known.
+    pub(super) is_whole: Option<bool>,
+    /// Pages that are to be written next, in order.
+    pub(super) out: VecDeque<Vec<u8>>,
+    /// Those of the open table that were.
+    written: Written,
+    /// Memory of pages that were written.
+    spare: Vec<Vec<u8>>,
     /// Tables that go when it is done; none of a flush.
     replaces: Vec<u64>,
     /// The level of the upper ones among them, and the level that the new ones go to: the same if they are only written
@@ -37,21 +47,14 @@ pub struct Job {
     to: usize,
     /// Its first and last key; of compactions.
     span: Option<(Key, Key)>,
-    builder: Option<Builder>,
     done: Vec<Table>,
-    /// The last entry that came along.
-    last: Option<(Key, u64)>,
-    /// Tombstones of its key that hide nothing yet.
-    tombstones: Vec<(Entry, Reason)>,
     duty: Duty,
     /// Its number among compactions ([`super::Lsm::begin`]).
     number: u32,
-    /// Keys before which a table ends, the next one last.
-    cuts: Vec<Key>,
-    /// What its tables will be merged with.
-    below: Grandparents,
-    /// Numbers of its tables, if they are not the next ones.
-    numbers: Option<Range<u64>>,
+    /// Whether it merges files of level 0 into one of that level.
+    is_within_level0: bool,
+    /// Tables whose pages were moved while it computed elsewhere.
+    moved: Vec<Arc<Table>>,
     /// Pages of the tables that it reads, and pages that it has written.
     pages: (u64, u64),
 }
@@ -78,8 +81,9 @@ impl Job {
 
     /// Writes a table of a level anew as several, which end before the cuts of the pick.
     pub fn splitting(pick: &Pick) -> Self {
-        let cuts = pick.cuts.iter().rev().copied().collect();
-        Self { cuts, ..Self::rewriting(pick.level, &pick.upper) }
+        let mut job = Self::rewriting(pick.level, &pick.upper);
+        job.merger.cuts = pick.cuts.iter().rev().copied().collect();
+        job
     }
 
     /// Writes tables of a level that follow each other anew, without what is not needed.
@@ -91,20 +95,23 @@ impl Job {
 
     fn new(inputs: Vec<Input>, replaces: Vec<u64>, (from, to): (usize, usize)) -> Self {
         Self {
-            inputs,
+            merger: Merger::of(inputs),
+            apart: None,
+            is_out: false,
+            ticket: 0,
+            is_whole: None,
+            out: VecDeque::new(),
+            written: Written::default(),
+            spare: Vec::new(),
             replaces,
             from,
             to,
             span: None,
-            builder: None,
             done: Vec::new(),
-            last: None,
-            tombstones: Vec::new(),
             duty: Duty::new("a merge is installed, or goes on later"),
             number: 0,
-            cuts: Vec::new(),
-            below: Grandparents::default(),
-            numbers: None,
+            is_within_level0: false,
+            moved: Vec::new(),
             pages: (0, 0),
         }
     }
@@ -119,12 +126,14 @@ impl Job {
     pub fn within_level0(pick: &Pick, numbers: Range<u64>) -> Self {
         let inputs = pick.upper.iter().map(|t| Input::tables(vec![t.clone()])).collect();
         let replaces = pick.upper.iter().map(|t| t.id).collect();
-        Self { span: pick.span(), numbers: Some(numbers), ..Self::new(inputs, replaces, (0, 0)) }
+        let mut job = Self { span: pick.span(), ..Self::new(inputs, replaces, (0, 0)) };
+        (job.merger.numbers, job.is_within_level0) = (Some(numbers), true);
+        job
     }
 
     /// Whether it merges files of level 0 into one of that level.
     pub fn is_within_level0(&self) -> bool {
-        self.numbers.is_some()
+        self.is_within_level0
     }
 
     /// Whether it reads tables of level 0.
@@ -133,8 +142,9 @@ impl Job {
     }
 
     /// The same merge above those tables.
-    pub fn above(self, below: Grandparents) -> Self {
-        Self { below, ..self }
+    pub fn above(mut self, below: Grandparents) -> Self {
+        self.merger.below = below;
+        self
     }
 
     /// Its store has it where it finds it again, and may go with it.
@@ -161,10 +171,15 @@ impl Job {
 
     /// Whether it has a page to write or a table to end before it reads on.
     pub fn is_writing(&self) -> bool {
-        self.builder.as_ref().is_some_and(|b| b.next_page().is_some() || b.is_sealed())
+        !self.out.is_empty() || self.merger.is_sealed()
     }
 
-    fn is_flush(&self) -> bool {
+    /// Whether it computes elsewhere, now or the next time.
+    pub(super) fn is_apart(&self) -> bool {
+        self.is_out || self.apart.is_some()
+    }
+
+    pub(super) fn is_flush(&self) -> bool {
         self.replaces.is_empty()
     }
 
@@ -188,31 +203,64 @@ impl Job {
         self.span.is_some_and(|(from, to)| from <= *last && *first <= to)
     }
 
-    /// The tables it is writing.
-    pub fn tables(&self) -> impl Iterator<Item = &Table> {
-        self.done.iter().chain(self.builder.iter().map(Builder::table))
+    /// Its first and last key, of compactions.
+    pub fn span(&self) -> Option<(Key, Key)> {
+        self.span
     }
 
-    /// The same, to move their pages; its inputs' pages move too.
-    pub fn tables_mut(&mut self) -> impl Iterator<Item = &mut Table> {
-        self.done.iter_mut().chain(self.builder.iter_mut().map(Builder::table_mut))
+    /// The pages of the tables it is writing.
+    pub fn pages(&self) -> impl Iterator<Item = PageAddr> {
+        self.done.iter().flat_map(Table::all_pages).chain(self.written.pages.iter().copied())
+    }
+
+    /// One of them was moved. Whether it is one.
+    pub fn rename_page(&mut self, from: PageAddr, to: PageAddr) -> bool {
+        if let Some(page) = self.written.pages.iter_mut().find(|page| **page == from) {
+            *page = to;
+            return true;
+        }
+        let owner = self.done.iter_mut().find(|table| table.all_pages().any(|page| page == from));
+        owner.is_some_and(|table| {
+            table.replace_page(from, to);
+            true
+        })
     }
 
     /// The pages of an input were moved.
     pub fn refresh(&mut self, moved: &Arc<Table>) {
-        self.inputs.iter_mut().for_each(|input| input.refresh(moved));
+        if self.is_out {
+            return self.moved.push(moved.clone());
+        }
+        self.merger.inputs.iter_mut().for_each(|input| input.refresh(moved));
     }
 
-    /// The input with the next entry: of equal ones the newest.
-    fn least(&self) -> Option<usize> {
-        let mut least: Option<(usize, &Entry)> = None;
-        for (n, input) in self.inputs.iter().enumerate() {
-            let Some(e) = input.head() else { continue };
-            if least.is_none_or(|(_, other)| e.order(other).is_lt()) {
-                least = Some((n, e));
-            }
+    /// What it computes is here again, and is told what has happened meanwhile.
+    pub fn is_back(&mut self, merger: Merger) {
+        (self.merger, self.is_out) = (merger, false);
+        for table in std::mem::take(&mut self.moved) {
+            self.refresh(&table);
         }
-        least.map(|(n, _)| n)
+        self.take_pages();
+    }
+
+    /// Pages that were computed are to be written. The memory of those that were is for the next ones.
+    pub fn take_pages(&mut self) {
+        if let Some(builder) = self.merger.builder() {
+            self.out.extend(builder.take_pages());
+            builder.spare().append(&mut self.spare);
+        }
+    }
+
+    /// A page was written there, which stays in memory if its level is pinned.
+    fn page_written(&mut self, at: PageAddr, pin: bool) {
+        let page = self.out.pop_front().expect("it has a page");
+        self.written.pages.push(at);
+        self.pages.1 += 1;
+        if pin {
+            self.written.pinned.push(page);
+        } else {
+            self.spare.push(page);
+        }
     }
 }
 
@@ -224,24 +272,33 @@ impl LsmStore {
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<Background, KvError>> {
-        if let Some(builder) = &mut job.builder {
-            if builder.next_page().is_some() {
-                return Step::Done(Ok(self.write_page(job, m, w)));
-            }
-            if builder.is_sealed() {
-                let ended = job.builder.take().map(Builder::finish);
-                job.done.extend(ended.map(|(table, hashes)| {
-                    self.own.hashes = hashes;
-                    table
-                }));
-                return Step::Done(Ok(Background::Worked));
-            }
+        if !job.out.is_empty() {
+            return Step::Done(Ok(self.write_page(job, m, w)));
+        }
+        if job.is_out {
+            return Step::Done(Ok(Background::Waiting));
+        }
+        if job.merger.is_sealed() {
+            let ended = job.merger.finish(std::mem::take(&mut job.written));
+            job.done.extend(ended.map(|(table, memory)| {
+                self.own.memory = memory;
+                table
+            }));
+            return Step::Done(Ok(Background::Worked));
+        }
+        if job.merger.is_corrupt() {
+            return Step::Done(Err(KvError::Corrupt));
+        }
+        if self.goes_out(job) && !job.merger.is_through() {
+            return self.prepare(job, m);
         }
         if let Err(e) = ready!(self.load_blocks(job, m, w)) {
             return Step::Done(Err(e));
         }
-        self.merge(job, w);
-        if job.builder.is_none() && job.least().is_none() && job.inputs.iter().all(|i| i.wants().is_none()) {
+        let Job { merger, replaces, to, .. } = job;
+        merger.go_on(&mut Here { store: self, reads: replaces, to: *to }, w);
+        job.take_pages();
+        if job.out.is_empty() && job.merger.is_through() {
             self.install(job);
             return Step::Done(Ok(Background::Idle));
         }
@@ -256,15 +313,13 @@ impl LsmStore {
             return Background::Waiting;
         }
         let pin = job.to < self.config.pinned_levels as usize;
-        let builder = job.builder.as_mut().expect("it has a page");
-        let page = builder.next_page().expect("it has a page");
+        let page = job.out.front().expect("it has a page");
         let writer = self.log.begin(m, Stream::Table, bytes);
-        let at = saker_segment_store::PageAddr(writer.log_addr().0 / u64::from(bytes));
+        let at = PageAddr(writer.log_addr().0 / u64::from(bytes));
         self.log.put(m, &writer, 0, page);
         self.log.commit(m, writer);
         self.add_page(at);
-        builder.page_written(at, pin);
-        job.pages.1 += 1;
+        job.page_written(at, pin);
         w.work(Unit::PageSwitch, 1);
         w.work(Unit::CopyByte, u64::from(bytes));
         w.work(Unit::ChecksumByte, u64::from(bytes));
@@ -273,124 +328,9 @@ impl LsmStore {
         Background::Worked
     }
 
-    /// Merges until a page is full, a block is used up, or the quantum is. Every input stands at an entry or at its end.
-    fn merge<W: Meter>(&mut self, job: &mut Job, w: &mut W) {
-        if job.inputs.iter().any(|i| i.wants().is_some()) {
-            return;
-        }
-        for _ in 0..QUANTUM_ENTRIES {
-            let Some(n) = job.least() else { break };
-            let e = *job.inputs[n].head().expect("it has an entry");
-            if job.last.is_none_or(|(key, _)| key != e.key) && self.seal_if_full(job, &e) {
-                return;
-            }
-            w.work(Unit::Compare, job.inputs.len() as u64);
-            w.work(Unit::Move, 1);
-            job.inputs[n].touch_ahead(w);
-            self.take_along(job, e, n, w);
-            job.inputs[n].advance();
-            let has_page = job.builder.as_ref().is_some_and(|b| b.next_page().is_some());
-            if has_page || job.inputs[n].wants().is_some() {
-                return;
-            }
-        }
-        if job.least().is_none()
-            && let Some(builder) = &mut job.builder
-        {
-            builder.seal();
-        }
-    }
-
-    fn seal_if_full(&mut self, job: &mut Job, next: &Entry) -> bool {
-        let is_cut = job.cuts.pop_if(|cut| *cut <= next.key).is_some() || self.meets_too_much(job, next);
-        let Some(builder) = &mut job.builder else { return false };
-        let is_full = builder.is_full(next, self.config.target_file_pages);
-        if is_full && !is_cut {
-            builder.note_full();
-        }
-        if is_full || is_cut {
-            builder.seal();
-        }
-        is_full || is_cut
-    }
-
-    /// Whether the open table would be merged with more than a compaction should have, if it had the next entry. A table of few pages goes on:
-    /// its description would be a large part of it.
-    fn meets_too_much(&mut self, job: &mut Job, next: &Entry) -> bool {
-        let (met, page_bytes) = (job.below.come_to(&next.key), self.page_bytes());
-        let Some((met, builder)) = met.zip(job.builder.as_ref()) else { return false };
-        let has = builder.bytes() as u64;
-        let is_too_much = met + has > self.config.compaction_bytes_max(page_bytes);
-        let ends = is_too_much && has >= u64::from(PAGES_MIN) * page_bytes;
-        self.own.stats.picks.ended_early += u64::from(ends);
-        ends
-    }
-
-    /// Takes an entry along if it is wanted. A tombstone that hides nothing outside of the job waits for what it hides
-    /// in it.
-    fn take_along<W: Meter>(&mut self, job: &mut Job, e: Entry, input: usize, w: &mut W) {
-        if job.last.is_some_and(|(key, _)| key != e.key) {
-            job.tombstones.clear();
-        }
-        let Some(reason) = self.judge(job, &e) else { return };
-        if e.is_tombstone() && !self.hides_others(job, &e) {
-            return job.tombstones.push((e, reason));
-        }
-        for (tombstone, reason) in std::mem::take(&mut job.tombstones) {
-            self.push(job, tombstone, None, reason);
-        }
-        self.push(job, e, Some(input), reason);
-        w.work(Unit::CopyByte, if e.is_inside() { u64::from(e.addr.value_bytes_inside()) } else { 0 });
-    }
-
-    /// Adds an entry to the open table, with the value that is beside the head of that input.
-    fn push(&mut self, job: &mut Job, e: Entry, input: Option<usize>, reason: Reason) {
-        let Job { builder, inputs, below, numbers, .. } = job;
-        let builder = builder.get_or_insert_with(|| {
-            below.begin();
-            let (page_bytes, bits) = (self.log.geometry().page_bytes, self.config.bloom_bits_per_key);
-            let number = match numbers {
-                Some(own) => own.next().expect("there is one for each page that it reads"),
-                None => self.own.next_number(),
-            };
-            let hashes = std::mem::take(&mut self.own.hashes);
-            let layout = self.config.layout(page_bytes);
-            Builder::new(number, e.key, page_bytes, bits, layout).with_memory(hashes)
-        });
-        if let Some((segment, bytes)) = refs::referred(&self.log, &self.births, &e) {
-            builder.refs_mut().add(segment, e.stamp, bytes, &self.births);
-        }
-        builder.push(e, input.map_or(With::NOTHING, |n| inputs[n].with()));
-        builder.kept_mut().add(reason);
-    }
-
-    /// Why an entry is still wanted: the newest of its key, one that a snapshot sees, and tombstones while anything
-    /// could be below them.
-    fn judge(&mut self, job: &mut Job, e: &Entry) -> Option<Reason> {
-        let newer = job.last.filter(|(key, _)| *key == e.key).map(|(_, version)| version);
-        job.last = Some((e.key, e.version));
-        if let Some(newer) = newer {
-            self.forget_record(e);
-            return self.own.snapshot_within(e.version, newer).map(Reason::Snapshot);
-        }
-        if !e.is_tombstone() {
-            return Some(Reason::Newest);
-        }
-        if let Some(snapshot) = self.own.snapshot_within(0, e.version) {
-            return Some(Reason::Snapshot(snapshot));
-        }
-        self.hides_others(job, e).then_some(Reason::Hides(e.version))
-    }
-
-    /// Whether a tombstone may hide something that is not merged with it.
-    fn hides_others(&self, job: &Job, e: &Entry) -> bool {
-        let elders = || self.own.levels.level(0).iter().filter(|t| !job.reads(t.id));
-        job.to == 0 && elders().any(|t| t.covers(&e.key)) || self.own.levels.deeper_has(job.to, &e.key)
-    }
-
     /// Puts the new tables in the place of the old ones.
     fn install(&mut self, job: &mut Job) {
-        debug_assert!(job.builder.is_none() && job.least().is_none(), "all that it merges is in tables");
+        debug_assert!(job.merger.is_through(), "all that it merges is in tables");
         job.duty.rest();
         let is_within = job.is_within_level0();
         self.own.stats.picks.within_level0 += u64::from(is_within);

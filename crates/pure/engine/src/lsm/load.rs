@@ -31,7 +31,7 @@ impl LsmStore {
         w: &mut W,
     ) -> Step<Result<(), KvError>> {
         let mut reads = Looked::new();
-        for input in &mut job.inputs {
+        for input in &mut job.merger.inputs {
             let Some((table, n)) = input.wants() else { continue };
             let table = Arc::clone(table);
             let found = match self.block(&table, n, m) {

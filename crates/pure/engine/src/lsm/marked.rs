@@ -62,11 +62,16 @@ impl Kept {
     }
 }
 
+/// The last of these snapshots, which rise, that sees an entry of version `old` which one of version `new` replaced.
+pub(super) fn last_within(snapshots: &[u64], old: u64, new: u64) -> Option<u64> {
+    let before = snapshots.partition_point(|s| *s < new);
+    snapshots[..before].last().copied().filter(|s| old <= *s)
+}
+
 impl Lsm {
     /// The last snapshot that sees an entry of version `old` which one of version `new` replaced.
     pub(super) fn snapshot_within(&self, old: u64, new: u64) -> Option<u64> {
-        let before = self.snapshots.partition_point(|s| *s < new);
-        self.snapshots[..before].last().copied().filter(|s| old <= *s)
+        last_within(&self.snapshots, old, new)
     }
 
     /// Whether a table of the deepest level keeps what no snapshot needs any more.

@@ -4,6 +4,7 @@
 //! shorter than `min_blob_size` are in memtables and tables, as RocksDB has them.
 
 mod ahead;
+mod around;
 mod back;
 mod background;
 mod block_index;
@@ -25,6 +26,7 @@ mod lookup;
 mod loose;
 mod manifest;
 mod marked;
+mod merger;
 mod near;
 mod options;
 mod packed;
@@ -39,9 +41,11 @@ mod scan;
 pub mod settings;
 mod sources;
 mod space;
+mod stretch;
 mod structure;
 mod table;
 mod tables;
+mod task;
 mod traffic;
 pub mod write_controller;
 
@@ -109,8 +113,12 @@ pub struct Lsm {
     frozen: VecDeque<Arc<Memtable>>,
     /// Merges are put off while writes come: those of level 0 take as much as has room.
     puts_off: bool,
-    /// Memory for the hashes of a table's keys, which its filter is made of.
-    hashes: Vec<u64>,
+    /// Memory for the next table that is written.
+    memory: builder::Memory,
+    /// The driver takes work that needs nothing of the medium elsewhere.
+    hands_out: bool,
+    /// Numbers of such work.
+    tickets: u64,
     levels: Levels,
     next_table: u64,
     /// The manifest said that no table of the deepest level kept anything for snapshots.

@@ -13,7 +13,7 @@ use crate::ordered::structure::{
     Buffers, Chores, Collected, Configured, Content, Found, Manifests, Rebuild, Room, Search, Sought,
     Structure, Tuned, Turn, Versions, Write,
 };
-use saker_engine_api::{Job, JobKind, KvError, Settings, Snapshot, WriteCondition};
+use saker_engine_api::{Job, JobKind, KvError, Settings, Snapshot, Task, WriteCondition};
 use saker_log::recover::{Damage, Progress};
 use saker_segment_store::{Looked, PageAddr, SegmentId, SegmentStore, Step, Tag, ready};
 use saker_sim::{Digest, Meter};
@@ -310,6 +310,18 @@ impl Chores for Lsm {
 
     fn puts_off<M: SegmentStore>(store: &mut LsmStore, m: &M) -> bool {
         store.puts_off_merges(m)
+    }
+
+    fn next_task(store: &mut LsmStore) -> Option<Box<dyn Task>> {
+        store.merge_to_compute()
+    }
+
+    fn task_done(store: &mut LsmStore, task: Box<dyn Task>) {
+        store.merge_is_computed(task);
+    }
+
+    fn waits_for_task(store: &LsmStore) -> bool {
+        store.waits_for_task()
     }
 
     fn kind_of(store: &LsmStore, n: u32) -> JobKind {

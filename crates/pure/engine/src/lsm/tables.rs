@@ -3,8 +3,8 @@
 //! segments that no table and no manifest needs.
 
 use super::LsmStore;
+use super::job::Job;
 use super::reserve::{FOR_MOVES, FOR_TABLE_REPAIRS};
-use super::table::Table;
 use saker_engine_api::{Background, KvError};
 use saker_log::append::Reserve;
 use saker_log::{SegmentState, page_of};
@@ -59,9 +59,9 @@ impl LsmStore {
 
     /// The first of these pages that a table needs. All tables are looked at once, however many pages there are.
     fn first_used(&self, pages: Range<PageAddr>) -> Option<PageAddr> {
-        let jobs = self.own.flush.iter().chain(&self.own.compactions).flat_map(|job| job.tables());
-        let tables = jobs.chain(self.own.levels.all().map(|(_, table)| &**table));
-        tables.flat_map(Table::all_pages).filter(|page| pages.contains(page)).min()
+        let jobs = self.own.flush.iter().chain(&self.own.compactions).flat_map(Job::pages);
+        let tables = self.own.levels.all().flat_map(|(_, table)| table.all_pages());
+        jobs.chain(tables).filter(|page| pages.contains(page)).min()
     }
 
     fn is_used(&self, page: PageAddr) -> bool {
@@ -101,12 +101,9 @@ impl LsmStore {
 
     fn rename_page(&mut self, from: PageAddr, to: PageAddr) {
         self.own.leaving.dying.push(from);
-        let jobs =
-            self.own.flush.iter_mut().chain(&mut self.own.compactions).flat_map(|job| job.tables_mut());
-        for table in jobs {
-            if table.all_pages().any(|p| p == from) {
-                return table.replace_page(from, to);
-            }
+        let mut jobs = self.own.flush.iter_mut().chain(&mut self.own.compactions);
+        if jobs.any(|job| job.rename_page(from, to)) {
+            return;
         }
         let table = self.own.levels.owner_of(from).expect("some table has this page");
         Arc::make_mut(table).replace_page(from, to);

@@ -40,8 +40,8 @@ impl<S: Structure> Store<S> {
             Step::Done(Background::Idle) if self.upkeep.error().is_none() => false,
             done => return done,
         };
-        if self.upkeep.is_urgent {
-            // More could be done: nothing is at rest, nor stuck.
+        if self.upkeep.is_urgent || S::waits_for_task(self) {
+            // More could be done, or will be: nothing is at rest, nor stuck.
             return Step::Done(if waits { Background::Waiting } else { Background::Idle });
         }
         // What makes reads faster, behind all that writes can wait for.

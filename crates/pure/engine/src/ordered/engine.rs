@@ -11,7 +11,7 @@ use super::reserve::DELETES_LEAVE;
 use super::structure::{Content, Structure, Write};
 use saker_engine_api::{
     Background, Capabilities, Capability, Condition, Context, Engine, Hints, Inspect, Job, JobKind, KvError,
-    Memory, Put, Settings, Sink, Source, StoreStats, Unsupported, Version, Versioned, WriteCondition,
+    Memory, Put, Settings, Sink, Source, StoreStats, Task, Unsupported, Version, Versioned, WriteCondition,
 };
 use saker_log::append::Reserve;
 use saker_log::{LogAddr, LogStats, Segment};
@@ -208,6 +208,14 @@ impl<S: Structure> Engine for Store<S> {
 
     fn puts_off<M: SegmentStore>(&mut self, m: &M) -> bool {
         self.owes_only_structure(m) && S::puts_off(self, m)
+    }
+
+    fn next_task(&mut self) -> Option<Box<dyn Task>> {
+        S::next_task(self)
+    }
+
+    fn task_done(&mut self, task: Box<dyn Task>) {
+        S::task_done(self, task);
     }
 
     fn keeps_waiting(&self, stopped: WriteCondition) -> bool {

@@ -5,6 +5,7 @@ mod adapted;
 mod auto;
 mod brink;
 mod crowded;
+mod elsewhere;
 mod full_segments;
 mod inside;
 mod limits;
@@ -97,6 +98,10 @@ impl Ordered for LsmStore {
 
     fn drives_late() -> bool {
         put_off::is_asked()
+    }
+
+    fn computes_elsewhere() -> Option<u32> {
+        elsewhere::quanta()
     }
 
     fn least_pairs() -> usize {

@@ -23,7 +23,7 @@ pub fn is_asked() -> bool {
     ASKED.get()
 }
 
-fn put_off(config: LsmConfig) -> LsmConfig {
+pub fn put_off(config: LsmConfig) -> LsmConfig {
     ASKED.set(true);
     LsmConfig {
         write_buffer_size: 10 * 72,

@@ -2,6 +2,7 @@
 //! A store over flash so small that merges, collections and manifests are always near.
 
 use crate::ordered::Ordered;
+use crate::ordered::elsewhere::Elsewhere;
 use crate::ordered::layout::{Answered, Entry, Payload, Refusal, Told};
 use saker_engine::{
     Background, Condition, Context, GroupError, GroupOp, Job, KvError, Pairs, Progress, Recover, Scan,
@@ -70,6 +71,8 @@ pub struct Bench<S: Ordered> {
     pub quota: Option<u32>,
     /// Whether somebody else's I/O is on its way whenever there is background work.
     pub is_shared: bool,
+    /// Who computes what needs no flash.
+    pub elsewhere: Elsewhere,
     events: u64,
     checked_at: u64,
 }
@@ -104,6 +107,7 @@ impl<S: Ordered> Bench<S> {
             digests: true,
             is_shared: false,
             quota: None,
+            elsewhere: Elsewhere::default(),
             events: 0,
             checked_at: 0,
         }
@@ -147,8 +151,9 @@ impl<S: Ordered> Bench<S> {
         self.together = self.together.max(self.store.together());
         self.seen();
         self.settle();
+        let is_computing = self.elsewhere.turn(&mut self.store);
         match step {
-            Step::Done(did) => did == Background::Worked,
+            Step::Done(did) => did == Background::Worked || is_computing,
             Step::Blocked(stall) => panic!("background blocked: {stall:?}"),
             Step::Need(_) => panic!("untimed flash is always resident"),
         }
@@ -373,6 +378,7 @@ impl<S: Ordered> Bench<S> {
             }
         }
         self.store = recovery.finish();
+        self.elsewhere.take();
         self.assert_sound();
         let watch = self.watch.take();
         self.settle();

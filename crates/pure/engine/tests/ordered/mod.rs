@@ -4,6 +4,7 @@
 pub mod bench;
 pub mod checked;
 pub mod cuts;
+pub mod elsewhere;
 pub mod groups;
 pub mod histories;
 pub mod nearly_full;
@@ -57,6 +58,11 @@ pub trait Ordered: Engine + 'static {
     /// Whether writes leave what may wait to later calls.
     fn drives_late() -> bool {
         false
+    }
+
+    /// Quanta that work takes which is done elsewhere, if the driver has somebody who does it.
+    fn computes_elsewhere() -> Option<u32> {
+        None
     }
 
     /// How many programs fail where many do.

@@ -18,11 +18,15 @@ fn filled(page_bytes: u32, pages: u32) -> (Table, u64) {
         }
         is_full
     });
+    (ended(builder).0, full.unwrap())
+}
+
+/// The table that a builder was making, and the bytes of all its pages.
+fn ended(mut builder: Builder) -> (Table, Vec<u8>) {
     builder.seal();
-    while builder.next_page().is_some() {
-        builder.page_written(PageAddr(7), false);
-    }
-    (builder.finish().0, full.unwrap())
+    let pages: Vec<_> = builder.take_pages().collect();
+    let written = Written { pages: vec![PageAddr(7); pages.len()], pinned: Vec::new() };
+    (builder.finish(written).0, pages.concat())
 }
 
 #[test]
@@ -51,19 +55,13 @@ fn inside(n: u64, bytes: u32) -> Entry {
 /// All pages of the fullest packed table of so many pages, with values of that length.
 fn packed(block_bytes: u32, page_bytes: u32, pages: u32, bytes: u32) -> (Table, Vec<u8>) {
     let mut builder = Builder::new(1, inside(0, bytes).key, page_bytes, 10, Layout::Packed(block_bytes));
-    let mut data = Vec::new();
     for n in (0..).take_while(|n| *n < 10_000) {
         if builder.is_full(&inside(n, bytes), pages) {
             break;
         }
         builder.push(inside(n, bytes), With::Value(&vec![n as u8; bytes as usize]));
     }
-    builder.seal();
-    while let Some(page) = builder.next_page() {
-        data.extend_from_slice(page);
-        builder.page_written(PageAddr(7), false);
-    }
-    let (table, _) = builder.finish();
+    let (table, mut data) = ended(builder);
     data.truncate(table.pages.len() * page_bytes as usize);
     (table, data)
 }

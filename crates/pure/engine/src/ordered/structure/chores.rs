@@ -4,7 +4,7 @@
 use super::Configured;
 use crate::ordered::Store;
 use crate::ordered::background::Piece;
-use saker_engine_api::{Background, Job, JobKind};
+use saker_engine_api::{Background, Job, JobKind, Task};
 use saker_segment_store::{PageAddr, SegmentStore, Step, Tag};
 use saker_sim::Meter;
 
@@ -34,6 +34,23 @@ pub trait Chores: Configured {
     /// Whether what is due may wait for later calls ([`Engine::puts_off`](saker_engine_api::Engine::puts_off)); nothing else is due.
     fn puts_off<M: SegmentStore>(store: &mut Store<Self>, m: &M) -> bool {
         let _ = (store, m);
+        false
+    }
+
+    /// Work for another thread ([`Engine::next_task`](saker_engine_api::Engine::next_task)).
+    fn next_task(store: &mut Store<Self>) -> Option<Box<dyn Task>> {
+        let _ = store;
+        None
+    }
+
+    /// It is done.
+    fn task_done(store: &mut Store<Self>, task: Box<dyn Task>) {
+        let _ = (store, task);
+    }
+
+    /// Whether work waits for such a thread.
+    fn waits_for_task(store: &Store<Self>) -> bool {
+        let _ = store;
         false
     }
 
