@@ -2,6 +2,7 @@
 //! A device with or without time, and the thread it may run on.
 
 use crate::Rest;
+use crate::aside::Computing;
 use crate::panics::{EndsProcess, ends_process};
 use crate::pausing::Pausing;
 use saker_device::controller::{HealthCounters, NamespaceFacts};
@@ -52,6 +53,11 @@ impl AnyDevice {
         }
     }
 
+    /// Whether a thread computes for the device now, which goes on when that is done.
+    pub fn is_computing(&self) -> bool {
+        matches!(self, Self::Untimed(device) if device.is_computing())
+    }
+
     /// Handles one event of a timed device at or before `now`. False if there is none.
     pub fn step(&mut self, now: Instant) -> bool {
         match self {
@@ -80,6 +86,17 @@ impl AnyDevice {
         match self {
             Self::Untimed(_) => Instant::ZERO,
             Self::Timed(d) => d.now(),
+        }
+    }
+
+    /// From now on a thread of its own computes merges for a device without time, which reads and writes meanwhile.
+    #[must_use]
+    pub fn with_background_thread(self) -> Self {
+        match self {
+            Self::Untimed(device) => {
+                Self::Untimed(Box::new(device.with_aside(Box::new(Computing::default()))))
+            }
+            timed => timed,
         }
     }
 

@@ -2,6 +2,7 @@
 //! Devices against the operating system: threads, the clock, waiting, panics, huge pages.
 
 pub mod any;
+mod aside;
 mod far_copy;
 pub mod huge_pages;
 pub mod panics;
@@ -11,6 +12,7 @@ mod rest;
 mod spare_memory;
 
 pub use any::{AnyDevice, AnyDriver, DeviceThread, Dual};
+pub use aside::Computing;
 pub use huge_pages::install as use_huge_pages;
 pub use rest::Rest;
 pub use spare_memory::give_back as give_memory_back;

@@ -2,6 +2,7 @@
 //! The public doors, on every engine, in memory and on images. One program, so that it is linked once.
 
 mod backup;
+mod beside;
 mod blocks_killed;
 mod blocks_on_flash;
 mod cache;

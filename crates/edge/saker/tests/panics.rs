@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const DEVICE: &str = "mem:?profile=tiny&size=16MiB&threads=1";
+const MERGES: &str = "mem:?profile=tiny&size=16MiB&engine=lsm&min_blob_size=unlimited&write_buffer_size=64KiB&background_threads=1";
 
 #[test]
 #[ignore = "the parent starts it, and its threads panic"]
@@ -21,6 +22,11 @@ fn child() {
         // What is buffered leaves by the pump, if by nobody else.
         session.put(b"key", b"value").expect("puts");
         std::thread::sleep(Duration::from_secs(20));
+    } else if kind == "merges" {
+        let mut kv = Kv::open(MERGES).expect("opens");
+        for n in 0..200_000_u32 {
+            kv.put(&(n % 1000).to_be_bytes(), &[7; 100]).expect("puts");
+        }
     } else {
         // Without the device's thread this waits until the parent kills it.
         let mut kv = Kv::open(DEVICE).expect("opens");
@@ -47,7 +53,7 @@ fn run(kind: &str) -> Output {
 
 #[test]
 fn a_thread_that_panics_takes_the_process_with_it() {
-    for kind in ["device", "pump"] {
+    for kind in ["device", "pump", "merges"] {
         let output = run(kind);
         let text = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(PANIC_EXIT_CODE), "{kind}: {text}");

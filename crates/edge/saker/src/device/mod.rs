@@ -28,7 +28,7 @@ use saker_device::{
     Attachment, Costs, Device, NamespaceConfig, NamespaceKind, PRICED_BYTES, Packing, Settings, timings,
 };
 use saker_engine::lsm::settings::{PROGRAM_PRICE, packing};
-use saker_flash::Flash;
+use saker_flash::{FaultPlan, Flash};
 use saker_host::{ConnectOptions, Connection, Port};
 use saker_nvme::admin::Identify;
 use saker_nvme::csi;
@@ -324,7 +324,17 @@ fn made(url: &DeviceUrl, at: &dyn Fn(u16) -> Attachment) -> Result<(AnyDevice, A
     if url.prefault > 0 {
         device.bring_in(url.prefault);
     }
+    if has_background_thread(url) {
+        device = device.with_background_thread();
+    }
     Ok((device, host, profile))
+}
+
+/// Whether a thread computes beside the device. With faults that are to happen again, nothing does that takes as long as it takes.
+fn has_background_thread(url: &DeviceUrl) -> bool {
+    let has_cores = || std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+    let is_wanted = url.background_threads.map(|threads| threads > 0);
+    is_wanted.unwrap_or_else(|| url.faults == FaultPlan::default() && has_cores())
 }
 
 fn built(url: &DeviceUrl, at: &dyn Fn(u16) -> Attachment) -> Result<(AnyDevice, Attachment, String), Error> {

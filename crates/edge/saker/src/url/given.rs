@@ -20,6 +20,18 @@ pub(super) fn without_effect(
     if matches!(url.place, Backing::Memory { blocks: 0, map_cache: 1.., .. }) {
         return Some(("map_cache without blocks", "give blocks=SIZE, too: it is their map's"));
     }
+    if names.contains("background_threads") && is_real {
+        return Some((
+            "background_threads with timing=real",
+            "leave it out: the profile says what a device's cores do, and when",
+        ));
+    }
+    if names.contains("background_threads") && matches!(url.place, Backing::Memory { shards: 2.., .. }) {
+        return Some((
+            "background_threads with shards",
+            "leave one of them out: with threads=1 each shard has a thread",
+        ));
+    }
     if names.contains("main") && url.hybrid.is_none() {
         return Some((
             "main without hybrid",

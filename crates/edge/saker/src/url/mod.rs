@@ -15,6 +15,7 @@
 //! | `nsid` | both | the namespace (default: the first of the kind that is opened) |
 //! | `timing` | both | `off` (default) or `real` |
 //! | `threads` | both | 0: the device runs on the caller's thread (default); 1: on a thread of its own |
+//! | `background_threads` | both | 1: a thread computes merges of `lsm` beside the device; 0: none does (default: 1 with two cores or more, without faults) |
 //! | `depth` | both | commands in flight (default 64) |
 //! | `transfer` | both | `small` (default: values of up to 35 bytes in their command), or a [`Method`](saker_host::Method) by name, but for SGLs |
 //! | `prefault` | both | pairs to come: memory of their index, with `mem` of all flash, is brought in; an empty index is laid out for them |
@@ -152,6 +153,7 @@ impl DeviceUrl {
             place,
             timing: Timing::Off,
             threads: 0,
+            background_threads: None,
             depth: 64,
             transfer: transfer::in_one_command(),
             nsid: None,
@@ -268,6 +270,10 @@ impl DeviceUrl {
             }
             ("threads", _) => {
                 self.threads = number()?.try_into().ok().filter(|n| *n <= 1).ok_or("write 0 or 1")?
+            }
+            ("background_threads", _) => {
+                let threads = number()?.try_into().ok().filter(|n| *n <= 1);
+                self.background_threads = Some(threads.ok_or("write 0 or 1")?);
             }
             ("transfer", _) => {
                 self.transfer = transfer::parse(value).ok_or_else(transfer::choices)?;

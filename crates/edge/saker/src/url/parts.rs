@@ -114,6 +114,9 @@ pub struct DeviceUrl {
     pub timing: Timing,
     /// Device threads: 0 or 1.
     pub threads: u32,
+    /// Threads that compute merges beside the device: 0 or 1. `None`: 1 where the machine has two cores or more, and 0 with faults, so that the same
+    /// happens again.
+    pub background_threads: Option<u32>,
     /// Commands in flight.
     pub depth: u16,
     /// How values get to the device.

@@ -103,7 +103,8 @@ impl Engine {
         // Redis clients let it work themselves: a turn between two of their commands is no pause.
         let by_redis = std::mem::take(&mut shared.has_served_redis) && !shared.clocked.is_timed();
         let has_worked = (!by_redis || self.in_flight > 0) && shared.clocked.advance();
-        self.catches_up = has_worked && !by_redis && !self.was_asked && self.in_flight == 0;
+        let goes_on = has_worked || self.catches_up && shared.clocked.is_computing();
+        self.catches_up = goes_on && !by_redis && !self.was_asked && self.in_flight == 0;
         drop(shared);
         let now = self.now();
         loop {

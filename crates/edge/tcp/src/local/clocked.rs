@@ -100,6 +100,11 @@ impl Clocked {
         self.device.advance(now)
     }
 
+    /// Whether a thread computes for it now, which goes on when that is done.
+    pub fn is_computing(&self) -> bool {
+        self.device.is_computing()
+    }
+
     /// When a device that keeps time has something to do; nothing for others.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.device.next_deadline()
