@@ -5,6 +5,7 @@ use crate::store::{Bytes, Durability, Fault, Store};
 use saker::{EngineKind, ImagePlan, KeyRange, Kv, ScanOptions};
 use saker_profile::Profile;
 use std::path::Path;
+use std::time::Duration;
 
 /// An open device.
 pub struct Ours {
@@ -17,6 +18,10 @@ pub struct Ours {
 
 /// Heads of records, entries of tables while they are merged, and room that collections keep, for each pair.
 const BESIDE_BYTES: u64 = 160;
+
+/// Background work has ended when so many looks at it, so long after each other, find nothing new.
+const LOOKS: u32 = 50;
+const LOOK: Duration = Duration::from_micros(200);
 
 /// The device's hardware.
 const PROFILE: &str = "default";
@@ -85,18 +90,21 @@ impl Store for Ours {
         Ok(Bytes { written, kept: stats.flash_bytes_in_use })
     }
 
-    /// Each command leaves the device a piece of background work.
+    /// Each command leaves the device a piece of background work. What a thread beside it computes takes less than a look is long.
     fn settle(&mut self) -> Result<(), Fault> {
-        let mut before = self.done();
-        loop {
+        let (mut before, mut looks) = (self.done(), 0);
+        while looks < LOOKS {
             for _ in 0..64 {
                 self.kv.exists(b"nothing")?;
             }
             let after = self.done();
             if after == before {
-                return Ok(());
+                std::thread::sleep(LOOK);
+                looks += 1;
+            } else {
+                (before, looks) = (after, 0);
             }
-            before = after;
         }
+        Ok(())
     }
 }
