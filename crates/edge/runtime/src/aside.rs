@@ -123,3 +123,58 @@ fn work(shared: &Shared) {
         shared.changed.notify_all();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use saker_device::Ask;
+    use std::any::Any;
+
+    /// Counts how often it was done, and lives as long as its token.
+    #[derive(Debug)]
+    struct Counted(u64, #[expect(dead_code, reason = "it counts those that live")] Arc<()>);
+
+    impl Task for Counted {
+        fn run(&mut self, _: Ask) {
+            self.0 += 1;
+        }
+
+        fn into_any(self: Box<Self>) -> Box<dyn Any> {
+            self
+        }
+    }
+
+    fn counted(task: Box<dyn Task>) -> Counted {
+        *task.into_any().downcast().expect("it is the one that was handed out")
+    }
+
+    #[test]
+    fn each_task_is_done_once_and_comes_back() {
+        let (mut aside, token) = (Computing::default(), Arc::new(()));
+        for n in 0..20_000_u64 {
+            aside.begin(Box::new(Counted(n, Arc::clone(&token))));
+            // Now it is looked for, now it is waited for.
+            while n % 3 == 0 && !aside.is_done() {
+                std::hint::spin_loop();
+            }
+            assert_eq!(counted(aside.wait()).0, n + 1);
+            assert!(!aside.is_done(), "it was taken");
+        }
+        drop(aside);
+        assert_eq!(Arc::strong_count(&token), 1, "nobody has any");
+    }
+
+    #[test]
+    fn whoever_goes_takes_the_thread_and_its_task_along() {
+        for n in 0..200 {
+            let (mut aside, token) = (Computing::default(), Arc::new(()));
+            aside.begin(Box::new(Counted(0, Arc::clone(&token))));
+            if n % 2 == 0 {
+                drop(counted(aside.wait()));
+                aside.begin(Box::new(Counted(0, Arc::clone(&token))));
+            }
+            drop(aside);
+            assert_eq!(Arc::strong_count(&token), 1);
+        }
+    }
+}

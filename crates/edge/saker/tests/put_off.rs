@@ -13,7 +13,8 @@ use saker_sim::Seed;
 use saker_testing::seeds;
 use std::time::{Duration, Instant};
 
-const OPTIONS: &str = "write_buffer_size=256KiB&min_blob_size=unlimited";
+/// What a thread beside the device has done when anybody looks would be chance.
+const OPTIONS: &str = "write_buffer_size=256KiB&min_blob_size=unlimited&background_threads=0";
 
 #[test]
 fn writes_leave_to_reads_what_may_wait() {
@@ -47,7 +48,7 @@ fn an_image_is_opened_with_what_was_put_off() {
         let settings = Settings::told(&[("min_blob_size", unlimited)]);
         let plan = ImagePlan { engine: EngineKind::LSM, settings, ..ImagePlan::kv(128 << 20, "tiny", 1) };
         plan.create(&path).expect("creates");
-        let url = format!("file:{}?write_buffer_size=256KiB", path.display());
+        let url = format!("file:{}?write_buffer_size=256KiB&background_threads=0", path.display());
         let (mut rng, mut model, mut most) = (Seed(seed).child("image").rng(), Model::new(), 0);
         for life in 0..4 {
             let mut kv = Kv::open(&url).expect("opens");

@@ -184,7 +184,8 @@ impl Engine {
         let mut any = catch_up(&mut self.device, &clock, &self.lag);
         any |= self.device.advance(clock());
         self.tell_interrupts();
-        any || self.is_leaving()
+        // What a thread computes for the device is done before long, and is looked for until then.
+        any || self.device.is_computing() || self.is_leaving()
     }
 
     fn tell_interrupts(&mut self) {

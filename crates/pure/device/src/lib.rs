@@ -31,7 +31,7 @@ pub use config::{DeviceConfig, NamespaceConfig, NamespaceKind};
 pub use device::Carrier;
 pub use device::{Attachment, Device};
 pub use immediate::{Aside, Quick, Untimed};
-pub use saker_engine::Task;
+pub use saker_engine::{Ask, Task};
 pub use saker_engine::{EngineKind, PRICED_BYTES, Packing, Setting, Settings, Typed};
 pub use saker_link::prefetch_address;
 pub use saker_log::LogFlip;

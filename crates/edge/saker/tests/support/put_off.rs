@@ -122,9 +122,12 @@ pub fn put_off_elsewhere(kv: &mut Kv, rng: &mut Rng, model: &mut Model) {
     assert!(files >= PUT_OFF, "level 0 has {files} files");
 }
 
+/// No thread computes merges beside the device: what one of them has done when anybody looks would be chance.
+const ALONE: &str = "background_threads=0";
+
 /// A device in memory whose values are where that word says.
 pub fn in_memory(word: &str) -> String {
-    format!("mem:?size=64MiB&profile=tiny&engine=lsm&min_blob_size={word}&{AT_OPEN}")
+    format!("mem:?size=64MiB&profile=tiny&engine=lsm&min_blob_size={word}&{AT_OPEN}&{ALONE}")
 }
 
 /// An image whose values are where that word says, and how it is opened.
@@ -134,5 +137,5 @@ pub fn image(path: &Path, word: &str) -> String {
     let settings = typed.of(EngineKind::LSM.settings(), saker::url::parse_size).expect("it takes that");
     let plan = ImagePlan { engine: EngineKind::LSM, settings, ..ImagePlan::kv(64 << 20, "tiny", 1) };
     plan.create(path).expect("creates");
-    format!("file:{}?{AT_OPEN}", path.display())
+    format!("file:{}?{AT_OPEN}&{ALONE}", path.display())
 }

@@ -26,18 +26,13 @@ fn halve(kv: &mut Kv, model: &mut Model) {
     }
 }
 
-/// The same device without a thread that computes merges: one that begins may be over there before anybody looks.
-fn alone(url: String) -> String {
-    url + "&background_threads=0"
-}
-
 /// Lives of a target, each of which begins with what the last one has put off.
 #[test]
 fn a_target_loses_nothing_that_it_has_put_off() {
     for (word, lives) in WORDS.into_iter().zip([2, 1]) {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("disk.img");
-        let device = alone(image(&path, word));
+        let device = image(&path, word);
         let (mut rng, mut model) = (Seed(41).rng(), Model::new());
         for life in 0..lives {
             let (what, server) = (format!("{word}, life {life}"), serve(&device));
@@ -76,7 +71,7 @@ fn a_target_loses_nothing_that_it_has_put_off() {
 /// Reads of hosts merge what their writes have put off.
 #[test]
 fn reads_over_the_network_find_it_in_order() {
-    let server = serve(&alone(in_memory("unlimited")));
+    let server = serve(&in_memory("unlimited"));
     let (mut kv, mut rng, mut model) = (open(&server, ""), Seed(42).rng(), Model::new());
     put_off_elsewhere(&mut kv, &mut rng, &mut model);
     read_in_order(&mut kv, &model);
@@ -88,7 +83,8 @@ fn reads_over_the_network_find_it_in_order() {
 fn an_idle_target_does_what_was_put_off() {
     for (word, is_alone) in [(WORDS[0], true), (WORDS[1], true), (WORDS[0], false)] {
         let device = in_memory(word);
-        let server = serve(&if is_alone { alone(device) } else { format!("{device}&background_threads=1") });
+        let beside = device.replace("background_threads=0", "background_threads=1");
+        let server = serve(if is_alone { &device } else { &beside });
         let (mut kv, mut rng, mut model) = (open(&server, ""), Seed(43).rng(), Model::new());
         match is_alone {
             true => put_off_elsewhere(&mut kv, &mut rng, &mut model),
@@ -122,7 +118,7 @@ fn pauses_between_commands_are_no_idleness() {
 fn a_snapshot_of_one_host_stands_while_another_writes() {
     for word in WORDS {
         let dir = tempfile::tempdir().expect("a directory");
-        let server = serve(&alone(image(&dir.path().join("disk.img"), word)));
+        let server = serve(&image(&dir.path().join("disk.img"), word));
         let (mut kv, mut rng, mut model) = (open(&server, ""), Seed(44).rng(), Model::new());
         put_off_elsewhere(&mut kv, &mut rng, &mut model);
         let seen = model.clone();
