@@ -47,6 +47,13 @@ impl Ours {
     }
 
     /// What background work has done so far.
+    /// Whether memtables or tables are on their way. A thread that computes may take long to show anything.
+    fn is_merging(&mut self) -> bool {
+        const UNDER_WAY: [&str; 2] = ["num_running_compactions", "num_immutable_mem_table"];
+        let counters = self.kv.stats().and_then(|s| s.namespaces.first().map(|n| n.counters.clone()));
+        counters.is_some_and(|all| all.iter().any(|(name, n)| UNDER_WAY.contains(name) && *n > 0))
+    }
+
     fn done(&mut self) -> Option<Vec<u64>> {
         let snapshot = self.kv.stats()?;
         let counters = snapshot.namespaces.first()?.counters.iter().map(|(_, n)| *n);
@@ -98,10 +105,11 @@ impl Store for Ours {
                 self.kv.exists(b"nothing")?;
             }
             let after = self.done();
-            if after == before {
+            if after == before && !self.is_merging() {
                 std::thread::sleep(LOOK);
                 looks += 1;
             } else {
+                std::thread::yield_now();
                 (before, looks) = (after, 0);
             }
         }
