@@ -63,7 +63,10 @@ impl Ours {
 
 impl Store for Ours {
     fn options(&self) -> String {
-        format!("{} timing=off, on the caller's thread", self.url)
+        format!(
+            "{} timing=off, on the caller's thread; merges as background_threads says (docs/urls.md)",
+            self.url
+        )
     }
 
     fn put(&mut self, key: &[u8; 16], value: &[u8]) -> Result<(), Fault> {

@@ -40,6 +40,29 @@ fn a_child_is_refused_and_the_parent_goes_on() {
     }
 }
 
+/// The child has no thread that computes merges, and the parent's goes on.
+#[test]
+fn a_child_ends_while_a_thread_of_the_parent_computes() {
+    let tree = "engine=lsm&min_blob_size=unlimited&write_buffer_size=64KiB&background_threads=1";
+    let store = Store::open(&format!("mem:?size=64MiB&profile=tiny&{tree}")).expect("opens");
+    let put =
+        |n: u32| store.put(&(n * 7919 % 5000).to_be_bytes(), &n.to_le_bytes().repeat(20)).expect("stored");
+    for round in 0..10 {
+        (0..1000).for_each(|n| put(round * 1000 + n));
+        let child = store.clone();
+        assert!(forked(move || {
+            let refused = child.put(b"key", b"other").unwrap_err().class == Class::Forked;
+            drop(child);
+            refused
+        }));
+    }
+    assert_eq!(
+        store.get(&(9999_u32 * 7919 % 5000).to_be_bytes()).expect("read"),
+        Some(9999_u32.to_le_bytes().repeat(20))
+    );
+    store.close().expect("closes");
+}
+
 /// A device that the child opens itself is its own.
 #[test]
 fn a_child_opens_its_own() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A thread that computes for a device without time: merges of tables.
+//! A thread that computes for a device without time: merges of tables. Where the system starts none, the device's own thread does.
 
 use crate::panics::ends_process;
 use saker_device::{Aside, Task};
@@ -62,13 +62,19 @@ pub struct Computing {
 }
 
 impl Aside for Computing {
-    fn begin(&mut self, task: Box<dyn Task>) {
-        self.shared.put(Desk::Open(task));
-        self.thread.get_or_insert_with(|| {
-            let shared = Arc::clone(&self.shared);
-            let named = std::thread::Builder::new().name("saker-merges".into());
-            named.spawn(move || work(&shared)).expect("the system starts a thread")
-        });
+    fn begin(&mut self, mut task: Box<dyn Task>) {
+        if self.thread.is_none() {
+            let (shared, named) =
+                (Arc::clone(&self.shared), std::thread::Builder::new().name("saker-merges".into()));
+            self.thread = named.spawn(move || work(&shared)).ok();
+        }
+        if self.thread.is_some() {
+            return self.shared.put(Desk::Open(task));
+        }
+        // The system starts no thread now: the task is done here, and the next one asks again.
+        task.run(saker_device::prefetch_address);
+        self.shared.put(Desk::Done(task));
+        self.shared.is_done.store(true, Ordering::Release);
     }
 
     #[inline]

@@ -95,10 +95,18 @@ pub(super) struct Apart {
     elders: Vec<Vec<(Key, Key)>>,
     /// The number of the next table, until one has it.
     number: Option<u64>,
+    /// Memory for that table.
     pub memory: Memory,
+    told: Told,
+}
+
+/// What has happened in a merge while it was apart.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Told {
     /// The longest record that was replaced, in bytes.
-    forgotten: u32,
-    ended_early: u64,
+    pub forgotten: u32,
+    /// Tables that ended before they were full.
+    pub ended_early: u64,
 }
 
 impl Apart {
@@ -120,8 +128,7 @@ impl Apart {
             elders: elders.filter(|spans| !spans.is_empty()).collect(),
             number: None,
             memory: Memory::default(),
-            forgotten: 0,
-            ended_early: 0,
+            told: Told::default(),
         }
     }
 
@@ -136,10 +143,9 @@ impl Apart {
         }
     }
 
-    /// Back at its store, which is told what has happened.
-    pub fn tell(&mut self, store: &mut LsmStore) {
-        store.own.stats.picks.ended_early += std::mem::take(&mut self.ended_early);
-        store.longest.forget(std::mem::take(&mut self.forgotten));
+    /// What its store is told when it is back.
+    pub fn tell(&mut self) -> Told {
+        std::mem::take(&mut self.told)
     }
 }
 
@@ -177,11 +183,11 @@ impl Around for Apart {
 
     fn forget_record(&mut self, e: &Entry) {
         if !e.is_tombstone() {
-            self.forgotten = self.forgotten.max(e.addr.record_bytes());
+            self.told.forgotten = self.told.forgotten.max(e.addr.record_bytes());
         }
     }
 
     fn note_ended_early(&mut self) {
-        self.ended_early += 1;
+        self.told.ended_early += 1;
     }
 }

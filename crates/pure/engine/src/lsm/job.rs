@@ -29,8 +29,8 @@ pub struct Job {
     /// What it takes along when it computes elsewhere, and whether it does.
     pub(super) apart: Option<Box<Apart>>,
     pub(super) is_out: bool,
-    /// The number of what it computes elsewhere.
-    pub(super) ticket: u64,
+    /// What it computes elsewhere has the other half.
+    pub(super) ticket: Arc<()>,
     /// Whether nothing in it refers to the value log, once that is known.
     pub(super) is_whole: Option<bool>,
     /// Pages that are to be written next, in order.
@@ -98,7 +98,7 @@ impl Job {
             merger: Merger::of(inputs),
             apart: None,
             is_out: false,
-            ticket: 0,
+            ticket: Arc::default(),
             is_whole: None,
             out: VecDeque::new(),
             written: Written::default(),
@@ -177,6 +177,11 @@ impl Job {
     /// Whether it computes elsewhere, now or the next time.
     pub(super) fn is_apart(&self) -> bool {
         self.is_out || self.apart.is_some()
+    }
+
+    /// Whether it can do nothing before it has computed elsewhere: no page of it waits for room.
+    pub(super) fn waits_for_task(&self) -> bool {
+        self.is_out || self.apart.is_some() && self.out.is_empty()
     }
 
     pub(super) fn is_flush(&self) -> bool {

@@ -117,8 +117,6 @@ pub struct Lsm {
     memory: builder::Memory,
     /// The driver takes work that needs nothing of the medium elsewhere.
     hands_out: bool,
-    /// Numbers of such work.
-    tickets: u64,
     levels: Levels,
     next_table: u64,
     /// The manifest said that no table of the deepest level kept anything for snapshots.

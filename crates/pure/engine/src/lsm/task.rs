@@ -16,17 +16,18 @@ use saker_sim::{Meter, Unit};
 use std::any::Any;
 use std::sync::Arc;
 
-/// Bytes of each input that a merge takes along when it leaves: what it merges takes long beside the way there and back.
-const AHEAD_BYTES: usize = 128 << 10;
-/// Bytes that one quantum loads.
-const LOADED_BYTES: usize = 32 << 10;
+/// Pages of each input that a merge takes along when it leaves: what it merges takes long beside the way there and back.
+const AHEAD_PAGES: usize = 8;
+/// Pages that one quantum loads.
+const LOADED_PAGES: usize = 2;
 /// Full pages with which a merge comes back, and that wait to be written when the next ones are computed.
 const PAGES_OUT: usize = 16;
 
 /// A merge that is computed elsewhere.
 #[derive(Debug)]
 struct Errand {
-    ticket: u64,
+    /// Its job has the other half.
+    ticket: Arc<()>,
     merger: Merger,
     apart: Box<Apart>,
 }
@@ -106,10 +107,12 @@ impl LsmStore {
         if job.apart.is_none() {
             job.apart = Some(Box::new(Apart::of(self, job.to(), job.replaces(), job.span())));
         }
+        let page_bytes = self.log.geometry().page_bytes as usize;
+        let (ahead, most) = (AHEAD_PAGES * page_bytes, LOADED_PAGES * page_bytes);
         let mut loaded = 0;
         for n in 0..job.merger.inputs.len() {
-            while job.merger.inputs[n].has_more() && job.merger.inputs[n].bytes_ahead() < AHEAD_BYTES {
-                if loaded >= LOADED_BYTES {
+            while job.merger.inputs[n].has_more() && job.merger.inputs[n].bytes_ahead() < ahead {
+                if loaded >= most {
                     return Step::Done(Ok(Background::Worked));
                 }
                 let Some((table, block)) = job.merger.inputs[n].next() else { break };
@@ -163,14 +166,13 @@ impl LsmStore {
     pub(super) fn merge_to_compute(&mut self) -> Option<Box<dyn Task>> {
         self.own.hands_out = true;
         let page_bytes = self.log.geometry().page_bytes as usize;
-        let Lsm { flush, compactions, tickets, .. } = &mut self.own;
+        let Lsm { flush, compactions, .. } = &mut self.own;
         let mut jobs = flush.iter_mut().chain(compactions);
         let job = jobs.find(|job| job.apart.is_some() && job.is_ready())?;
         let begins = !job.merger.has_builder();
         job.take_pages();
-        (job.is_out, job.ticket) = (true, *tickets);
-        *tickets += 1;
-        let (ticket, mut merger) = (job.ticket, std::mem::take(&mut job.merger));
+        (job.is_out, job.ticket) = (true, Arc::default());
+        let (ticket, mut merger) = (Arc::clone(&job.ticket), std::mem::take(&mut job.merger));
         let mut apart = job.apart.take()?;
         apart.take_along(&mut self.own, begins);
         // Memory comes from this thread: what two threads take and give back in turn makes each wait for the other.
@@ -183,17 +185,43 @@ impl LsmStore {
     pub(super) fn merge_is_computed(&mut self, task: Box<dyn Task>) {
         let Ok(errand) = task.into_any().downcast::<Errand>() else { return };
         let Errand { ticket, merger, mut apart } = *errand;
-        apart.tell(self);
         let Lsm { flush, compactions, .. } = &mut self.own;
         let mut jobs = flush.iter_mut().chain(compactions);
-        if let Some(job) = jobs.find(|job| job.is_out && job.ticket == ticket) {
-            job.is_back(merger);
-            job.apart = Some(apart);
-        }
+        let Some(job) = jobs.find(|job| job.is_out && Arc::ptr_eq(&job.ticket, &ticket)) else { return };
+        job.is_back(merger);
+        let told = apart.tell();
+        job.apart = Some(apart);
+        self.own.stats.picks.ended_early += told.ended_early;
+        self.longest.forget(told.forgotten);
     }
 
     /// Whether a merge is computed elsewhere, or waits until the driver takes it.
     pub(super) fn waits_for_task(&self) -> bool {
-        self.own.flush.iter().chain(&self.own.compactions).any(Job::is_apart)
+        self.own.flush.iter().chain(&self.own.compactions).any(Job::waits_for_task)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::builder::Builder;
+    use super::*;
+    use crate::ordered::key::Key;
+    use saker_segment_store::PageAddr;
+
+    /// Pages of an input that are moved while the merge is away are where they are when it goes on.
+    #[test]
+    fn a_merge_that_is_back_knows_where_pages_have_gone() {
+        let table = |page: u64| {
+            let first = Key::new(b"key").unwrap();
+            let table = Builder::new(7, first, 4096, 10, Layout::Packed(4096)).table().clone();
+            Arc::new(Table { pages: vec![PageAddr(page)], ..table })
+        };
+        let mut job = Job::rewriting(1, &[table(1)]);
+        let merger = std::mem::take(&mut job.merger);
+        job.is_out = true;
+        job.refresh(&table(9));
+        job.is_back(merger);
+        assert_eq!(job.merger.inputs[0].tables_left()[0].pages, [PageAddr(9)]);
+        let _ = job.resting();
     }
 }

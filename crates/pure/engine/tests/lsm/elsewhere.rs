@@ -167,21 +167,27 @@ fn cuts_meet_merges_that_are_away() {
     }
 }
 
-/// What an earlier store of the namespace had computed is nothing to the next one.
+/// What another store had computed, such as one that was there before a format, changes nothing: also while a task of the same kind is out.
 #[test]
-fn work_of_a_store_that_was_erased_changes_nothing() {
-    let mut bench = rig(late, u32::MAX);
-    let view = &bench.flash.view(crate::ordered::bench::OWNER, Class::Foreground);
-    let mut fresh = bench.store.reset(view).expect("it can be emptied");
-    let under_way = (0..400).find_map(|n| {
-        bench.put(&key(n), &[1; 70], Condition::Always).expect("there is room");
-        bench.elsewhere.take()
-    });
-    let task = under_way.expect("memtables were full");
-    let before = fresh.digest();
-    fresh.task_done(task);
-    assert_eq!(fresh.digest(), before);
-    assert!(fresh.next_task().is_none(), "it has nothing to merge");
+fn work_of_another_store_changes_nothing() {
+    let under_way = |bench: &mut Rig<LsmStore>, value: u8| {
+        let found = (0..400).find_map(|n| {
+            bench.put(&key(n), &[value; 70], Condition::Always).expect("there is room");
+            bench.elsewhere.take()
+        });
+        found.expect("memtables were full")
+    };
+    let (mut old, mut new) = (rig(late, u32::MAX), rig(late, u32::MAX));
+    let (mut foreign, mut own) = (under_way(&mut old, 1), under_way(&mut new, 2));
+    let before = new.store.digest();
+    [&mut foreign, &mut own].into_iter().for_each(|task| task.run(|_| ()));
+    new.store.task_done(foreign);
+    assert_eq!(new.store.digest(), before);
+    assert!(new.store.next_task().is_none(), "its own is still out");
+    new.store.task_done(own);
+    while new.background() {}
+    assert!(new.done()[0] > 0, "that one was flushed");
+    new.check();
 }
 
 /// A full device whose merges are computed elsewhere takes every delete, and as many pairs again.
