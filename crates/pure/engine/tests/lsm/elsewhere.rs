@@ -11,7 +11,7 @@ use crate::ordered::cuts::{history_with, recovers_cut, recovers_killed};
 use crate::ordered::histories::history;
 use saker_engine::{Condition, Engine, KvError, LsmConfig, LsmStore};
 use saker_flash::FaultPlan;
-use saker_sim::{Chance, Class};
+use saker_sim::Chance;
 use std::cell::Cell;
 
 thread_local! {
