@@ -22,11 +22,32 @@ use saker_sim::{Class, Meter, Unit};
 /// No clock, no costs.
 #[derive(Debug, Default)]
 pub struct Untimed {
-    /// The last media operation when background work was looked for, and whether some was due.
+    /// The last media operation when background work was looked for, and what was due.
     looked_at: Tag,
-    is_due: bool,
+    due: Due,
     /// Who computes beside it.
     beside: aside::Beside,
+}
+
+/// Background work, as far as is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Due {
+    #[default]
+    Nothing,
+    /// What writes put off: nobody looks again behind one before pages were programmed.
+    PutOff,
+    Now,
+}
+
+impl Due {
+    /// Whether somebody looks for work behind a command, or where nothing else is done.
+    fn is_for(self, is_write: bool) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::PutOff => !is_write,
+            Self::Now => true,
+        }
+    }
 }
 
 /// Counts nothing, but tells the processor what will be needed.
@@ -100,7 +121,7 @@ impl Device<Untimed> {
             self.settle();
         }
         // The last life may have put something off.
-        self.tempo.is_due = true;
+        self.tempo.due = Due::Now;
         self.note_boot();
     }
 
@@ -135,7 +156,9 @@ impl Device<Untimed> {
         }
         let has_served = self.serve_admin();
         // What has become due by a setting is noticed although nothing was programmed.
-        self.tempo.is_due |= std::mem::take(&mut self.retuned);
+        if std::mem::take(&mut self.retuned) {
+            self.tempo.due = Due::Now;
+        }
         has_served || self.format() || self.drain() || self.resume_if_due() || self.catch_up()
     }
 
@@ -324,7 +347,7 @@ impl Device<Untimed> {
     #[inline(always)]
     fn after_command(&mut self, n: usize, is_write: bool) {
         let tempo = &self.tempo;
-        if self.flash.submitted() != tempo.looked_at || tempo.is_due || tempo.beside.is_done() {
+        if self.flash.submitted() != tempo.looked_at || tempo.due.is_for(is_write) || tempo.beside.is_done() {
             self.look_after(n, is_write);
         }
     }
@@ -338,19 +361,21 @@ impl Device<Untimed> {
         if self.flash.is_held() {
             self.resume_if_due();
         }
-        let mut is_due = false;
-        let due = (n..self.namespaces.len()).chain(0..n).find(|k| {
+        let mut waits = false;
+        let first = (n..self.namespaces.len()).chain(0..n).find(|k| {
             let has_debt = self.has_debt(*k);
-            let waits = has_debt && is_write && self.puts_off(*k);
-            is_due |= has_debt;
-            has_debt && !waits
+            let is_put_off = has_debt && is_write && self.puts_off(*k);
+            waits |= is_put_off;
+            has_debt && !is_put_off
         });
-        (self.tempo.looked_at, self.tempo.is_due) = (self.flash.submitted(), is_due);
+        let others = if waits { Due::PutOff } else { Due::Nothing };
+        let due = if first.is_some() { Due::Now } else { others };
+        (self.tempo.looked_at, self.tempo.due) = (self.flash.submitted(), due);
         let job = if is_write { Job::URGENT } else { Job::UPKEEP };
-        let did = due.is_some_and(|n| self.work_on(n, job));
+        let did = first.is_some_and(|n| self.work_on(n, job));
         if !did && self.tempo.beside.is_busy() {
             // It is what is waited for: nobody needs to look before it is done.
-            self.tempo.is_due = false;
+            self.tempo.due = Due::Nothing;
         }
         did
     }
@@ -362,7 +387,7 @@ impl Device<Untimed> {
 
     /// Nothing else is to be done: what is due goes on, which may have been put off. True if that did anything.
     fn catch_up(&mut self) -> bool {
-        (self.tempo.is_due || self.tempo.beside.is_done()) && self.look_after(0, false)
+        (self.tempo.due.is_for(false) || self.tempo.beside.is_done()) && self.look_after(0, false)
     }
 
     fn has_debt(&mut self, n: usize) -> bool {

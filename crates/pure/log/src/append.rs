@@ -125,7 +125,8 @@ impl Log {
         if stream == Stream::User && !self.ring_lasts { self.failed_segments } else { 0 }
     }
 
-    fn fits_segment(&self, stream: Stream, bytes: u32) -> bool {
+    /// Whether so many bytes fit in the segment that a stream appends to: no other is taken for them.
+    pub fn fits_segment(&self, stream: Stream, bytes: u32) -> bool {
         let append = &self.streams[stream as usize];
         append
             .segment

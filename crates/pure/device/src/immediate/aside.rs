@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Work that a thread beside the device's does for its stores: it computes, and everything that looks at flash stays here.
 
-use super::Untimed;
+use super::{Due, Untimed};
 use crate::device::Device;
 use saker_engine::Task;
 use std::fmt::Debug;
@@ -71,7 +71,7 @@ impl Device<Untimed> {
         let Some((n, aside)) = beside.namespace.take().zip(beside.aside.as_mut()) else { return false };
         self.namespaces[n].task_done(aside.wait());
         // What it has computed is to be written.
-        self.tempo.is_due = true;
+        self.tempo.due = Due::Now;
         true
     }
 }

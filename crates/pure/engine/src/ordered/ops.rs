@@ -103,8 +103,15 @@ impl<S: Structure> Store<S> {
         if let Err(refused) = ready!(self.may_write(Write::Store, user_bytes, KvError::CapacityExceeded)) {
             return Step::Done(Err(refused));
         }
-        let room = self.room_for(plan, Reserve { slots: STORES_LEAVE, segments: self.for_pairs(m) }, m);
+        let reserve = Reserve { slots: STORES_LEAVE, segments: self.left_by_store(plan.appended(), m) };
+        let room = self.room_for(plan, reserve, m);
         room.map(|room| room.map(|()| admitted))
+    }
+
+    /// Free segments that so many bytes leave, if they may take one. What they would leave else nobody asks, and it takes long to tell.
+    pub(super) fn left_by_store<M: SegmentStore>(&self, bytes: Option<u32>, m: &M) -> u32 {
+        let takes_one = bytes.is_some_and(|bytes| !self.log.fits_segment(Stream::User, bytes));
+        if takes_one { self.for_pairs(m) } else { 0 }
     }
 
     /// Whether there is room for what a plan appends. Pages that only wait to be filled make room for it.

@@ -207,7 +207,12 @@ impl<S: Structure> Store<S> {
         let segments = u64::from(m.quota_segments().saturating_sub(kept_segments));
         let usable = (segments * segment_bytes).saturating_sub(kept_bytes);
         let held = segment_bytes - self.lost_in_segment(longest);
-        (u128::from(usable) * u128::from(held) / u128::from(segment_bytes)) as u64 * FILL_PERCENT_MAX / 100
+        // A division of 128 bits is slow, and this is asked for each pair.
+        let filled = match usable.checked_mul(held) {
+            Some(product) => product / segment_bytes,
+            None => (u128::from(usable) * u128::from(held) / u128::from(segment_bytes)) as u64,
+        };
+        filled * FILL_PERCENT_MAX / 100
     }
 
     /// The segment to collect.

@@ -124,7 +124,7 @@ impl<S: Structure> Store<S> {
         let reserve = if write == Write::Delete {
             Reserve { slots: DELETES_LEAVE, segments: self.for_delete(m) }
         } else {
-            Reserve { slots: STORES_LEAVE, segments: self.for_pairs(m) }
+            Reserve { slots: STORES_LEAVE, segments: self.left_by_store(Some(record), m) }
         };
         self.room(record, reserve, m).map(|room| room.map_err(|_| GroupError::CapacityExceeded))
     }
