@@ -2,6 +2,7 @@
 //! A store of ordered keys as an [`Engine`].
 
 use super::Store;
+use super::ample::Ample;
 use super::inside::Inside;
 use super::key::{Entry, Key};
 use super::landing::Incoming;
@@ -283,6 +284,7 @@ impl<S: Structure> Engine for Store<S> {
     fn retune(&mut self, asked: &Settings, m: &dyn SegmentStore) -> Result<(), Unsupported> {
         self.config = S::retuned(self.config, asked, m);
         self.settings = self.config.into();
+        self.ample = Ample::default();
         S::adapt(self);
         Ok(())
     }

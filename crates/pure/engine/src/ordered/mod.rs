@@ -5,6 +5,7 @@
 //! the log before it is acknowledged, so a memtable is only a sorted view of the log's tail, and recovery is the last manifest
 //! and a scan from its cut. Of two sources the younger one has the newer versions of a key; collections keep versions.
 
+mod ample;
 pub(crate) mod background;
 pub(crate) mod block;
 mod bring;
@@ -70,6 +71,7 @@ pub struct Store<S: Configured> {
     pub(crate) manifest: manifest::State,
     pub(crate) gc: Option<gc::GcCursor>,
     pub(crate) reveal: space::Reveal,
+    ample: ample::Ample,
     /// Bytes of the structure's pages that something needs.
     pub(crate) structure_live: u64,
     /// What background work has asked for pages.
@@ -111,6 +113,7 @@ impl<S: Structure> Store<S> {
             manifest: manifest::State::default(),
             gc: None,
             reveal: space::Reveal::default(),
+            ample: ample::Ample::default(),
             structure_live: 0,
             asked: background::Asked::default(),
             upkeep: Upkeep::default(),

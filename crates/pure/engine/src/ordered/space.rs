@@ -262,11 +262,18 @@ impl<S: Structure> Store<S> {
         m: &M,
         w: &mut W,
     ) -> Step<Result<Admission, KvError>> {
+        let has_ample = self.has_ample(1, (bytes.into(), bytes), m);
+        if has_ample && !cfg!(debug_assertions) {
+            return Step::Done(Ok(Admission::Now(Replaced::Unknown)));
+        }
         let goes_inside = self.goes_inside(value_bytes);
         let inside = self.inside_of(goes_inside, bytes);
         let content = self.content_with(1, inside, bytes);
         let (all, capacity) = (self.content_bytes() + u64::from(bytes), S::capacity_for(self, &content, m));
-        if all <= capacity && !self.tells(all, capacity) {
+        let fits = all <= capacity && !self.tells(all, capacity);
+        debug_assert!(fits || !has_ample, "what has room beside more has room: {all} of {capacity} bytes");
+        if fits {
+            self.find_ample((all, capacity), m);
             return Step::Done(Ok(Admission::Now(Replaced::Unknown)));
         }
         let old = match ready!(self.find_pair(key, m, w)) {
