@@ -2,7 +2,7 @@
 //! Our side: the LSM engine of a device in memory, or of an image on the tmpfs, through the library's door.
 
 use crate::store::{Bytes, Durability, Fault, Store};
-use saker::{EngineKind, ImagePlan, KeyRange, Kv, ScanOptions};
+use saker::{EngineKind, ImagePlan, KeyRange, Kv, ScanOptions, Settings, Typed};
 use saker_profile::Profile;
 use std::path::Path;
 use std::time::Duration;
@@ -31,13 +31,29 @@ pub fn flash_bytes(pairs: u64, pair_bytes: u64) -> u64 {
     pairs * (pair_bytes + BESIDE_BYTES) * 5 / 4 + (1 << 30)
 }
 
+/// The options that an image is made with, and the others.
+fn split(engine: EngineKind, options: &str) -> Result<(Settings, String), Fault> {
+    let is_kept = |name: &str| engine.settings().iter().any(|s| s.name == name && s.place().is_some());
+    let mut typed = Typed::default();
+    let mut others = Vec::new();
+    for option in options.split('&').filter(|option| !option.is_empty()) {
+        match option.split_once('=') {
+            Some((name, value)) if is_kept(name) => typed.push(name, value),
+            _ => others.push(option),
+        }
+    }
+    let settings = typed.of(engine.settings(), saker::url::parse_size);
+    Ok((settings.map_err(|(name, todo)| format!("{name}: {todo}"))?, others.join("&")))
+}
+
 impl Ours {
     pub fn open(dir: &Path, durability: Durability, bytes: u64, more: &str) -> Result<Self, Fault> {
         let dir = tempfile::tempdir_in(dir)?;
         let url = if durability == Durability::File {
             let path = dir.path().join("saker.img");
             let engine = EngineKind::named("lsm").ok_or("this build has no lsm engine")?;
-            ImagePlan { engine, ..ImagePlan::kv(bytes, PROFILE, 1) }.create(&path)?;
+            let (settings, more) = split(engine, more)?;
+            ImagePlan { engine, settings, ..ImagePlan::kv(bytes, PROFILE, 1) }.create(&path)?;
             format!("file:{}?{more}", path.display())
         } else {
             format!("mem:?engine=lsm&profile={PROFILE}&size={bytes}&{more}")
@@ -46,7 +62,6 @@ impl Ours {
         Ok(Self { kv: Kv::open(&url)?, url, page_bytes, buffer: vec![0; 4096], _dir: dir })
     }
 
-    /// What background work has done so far.
     /// Whether memtables or tables are on their way. A thread that computes may take long to show anything.
     fn is_merging(&mut self) -> bool {
         const UNDER_WAY: [&str; 2] = ["num_running_compactions", "num_immutable_mem_table"];
@@ -54,6 +69,7 @@ impl Ours {
         counters.is_some_and(|all| all.iter().any(|(name, n)| UNDER_WAY.contains(name) && *n > 0))
     }
 
+    /// What background work has done so far.
     fn done(&mut self) -> Option<Vec<u64>> {
         let snapshot = self.kv.stats()?;
         let counters = snapshot.namespaces.first()?.counters.iter().map(|(_, n)| *n);

@@ -3,8 +3,7 @@
 //!
 //! While a store is far from full the capacity is computed for more than is in it, and what was found holds until that much is there. The more is
 //! in a store the less it has room for, so what would fit beside all of that fits beside less. Of what else the capacity goes by nothing may have
-//! changed: the structure's pages, the quota and the settings, of which changes are looked for, and what is known to live, which is only known
-//! where room is short.
+//! changed: the structure's pages, the quota and the settings. What is known to live may have: it makes the content less and the capacity more.
 
 use super::Store;
 use super::inside::Inside;
@@ -48,7 +47,6 @@ impl<S: Structure> Store<S> {
             && self.entries_at_most() + entries <= ample.entries
             && self.longest.bytes().max(longest) <= ample.longest
             && self.ample_with(m) == *ample
-            && self.reveal.living().is_none()
     }
 
     /// What must not change, with what was found.
@@ -60,11 +58,11 @@ impl<S: Structure> Store<S> {
         }
     }
 
-    /// A record fits with which there are `all` bytes of records: looks ahead if that is far from the capacity. Only for values beside their
-    /// keys, of which the settings say which these are: others are counted otherwise.
+    /// A record fits with which there are `all` bytes of records: looks ahead if that is far from the capacity. Only where the settings say which
+    /// values are beside their keys, and not while it is known what lives: that changes with each write.
     pub(super) fn find_ample<M: SegmentStore>(&mut self, (all, capacity): (u64, u64), m: &M) {
         let is_simple = self.settings.has_inside() && !self.settings.is_auto();
-        if !is_simple || all > capacity / 2 || self.reveal.living().is_some() {
+        if !is_simple || all > capacity / 4 * 3 || self.reveal.living().is_some() {
             return;
         }
         let ahead = capacity / AHEAD_PART;

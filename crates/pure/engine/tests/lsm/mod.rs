@@ -2,6 +2,7 @@
 //! The LSM store against a BTreeMap.
 
 mod adapted;
+mod ample;
 mod auto;
 mod brink;
 mod crowded;
