@@ -48,7 +48,7 @@ pub fn holds_what_it_says(subject: Subject, size: Size, value_bytes: u32) -> Opt
 
 /// Values of several lengths on two sizes of flash.
 pub fn devices_hold_what_they_say(subject: Subject) {
-    for size in [Size(1024, 64, 200), Size(4096, 64, 120)] {
+    for size in subject.cases(&[Size(1024, 64, 200), Size(4096, 64, 120)]).iter().copied() {
         for value_bytes in [20, 100, 1000, 10_000] {
             holds_what_it_says(subject, size, value_bytes);
         }
@@ -124,9 +124,8 @@ pub fn a_full_device_takes_as_many_pairs_again(subject: Subject) {
 /// as many again.
 pub fn pairs_in_no_order_are_replaced_and_deleted(subject: Subject) {
     let key = |n: u64| numbered(n.wrapping_mul(0x9E37_79B9_7F4A_7C15) % 1_000_000_007);
-    for (size, value_bytes) in
-        [(Size(2048, 32, 128), 16), (Size(2048, 32, 128), 0), (Size(2048, 32, 200), 100)]
-    {
+    let cases = [(Size(2048, 32, 128), 16), (Size(2048, 32, 128), 0), (Size(2048, 32, 200), 100)];
+    for (size, value_bytes) in subject.cases(&cases).iter().copied() {
         let mut bench = start(subject, size);
         let value = vec![7; value_bytes];
         let fits = |bench: &mut Bench| {

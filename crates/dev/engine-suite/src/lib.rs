@@ -74,6 +74,14 @@ impl Subject {
     }
 }
 
+impl Subject {
+    /// Which of these cases are tried. Full devices take longest where several workers go side by side, and the engine itself is the subject of all
+    /// of these cases elsewhere: such a subject has the first here, and all in the soak tier.
+    pub(crate) fn cases<'c, T>(&self, all: &'c [T]) -> &'c [T] {
+        if self.workers > 1 { saker_testing::tier(&all[..1], all) } else { all }
+    }
+}
+
 /// Counts of histories: 20 times as many in the soak tier.
 pub fn scale(n: u64) -> u64 {
     saker_testing::tier(n, n * 20)

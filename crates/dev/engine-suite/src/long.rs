@@ -114,7 +114,7 @@ fn leaves_no_trace(subject: Subject, size: Size, small_bytes: usize) {
 
 /// A long value that was there, and is not, changes nothing in how many small ones fit, however it went.
 pub fn long_values_leave_no_trace(subject: Subject) {
-    SIZES.iter().for_each(|size| long_values_leave_no_trace_of(subject, *size));
+    subject.cases(&SIZES).iter().for_each(|size| long_values_leave_no_trace_of(subject, *size));
 }
 
 /// The same of devices of one size.
