@@ -24,7 +24,7 @@ const SUMMARY: &str = "docs/soak-last.md";
 pub fn soak(workspace: &Workspace, only: &[String]) -> Result<bool, Fault> {
     let origin = Origin::read(workspace)?;
     let mut steps = steps::common(workspace, Tier::Soak);
-    steps.extend(["saker-link", "saker-host"].map(|package| loom(workspace, package)));
+    steps.extend(["saker-link", "saker-host", "saker-runtime"].map(|package| loom(workspace, package)));
     steps.extend(steps::bindings::steps());
     steps.push(of_spread("three seeds", "three_seeds"));
     steps.push(of_spread("scale 1/32", "a_larger_scale"));

@@ -3,6 +3,10 @@
 
 pub mod any;
 mod aside;
+#[cfg(not(loom))]
+mod desk;
+#[cfg(loom)]
+pub mod desk;
 mod far_copy;
 pub mod huge_pages;
 pub mod panics;
