@@ -72,11 +72,9 @@ impl Subject {
         assert_eq!(typed.unknown(&[self.kind.settings()]), None, "the engine has these settings");
         typed.of(self.kind.settings(), |text| text.parse().ok()).expect("they take these values")
     }
-}
 
-impl Subject {
-    /// Which of these cases are tried. Full devices take longest where several workers go side by side, and the engine itself is the subject of all
-    /// of these cases elsewhere: such a subject has the first here, and all in the soak tier.
+    /// The cases that are tried. Where several workers go side by side, full devices take longest. Such a subject has the first case in the check
+    /// tier and all in the soak; each engine with one worker has all in both.
     pub(crate) fn cases<'c, T>(&self, all: &'c [T]) -> &'c [T] {
         if self.workers > 1 { saker_testing::tier(&all[..1], all) } else { all }
     }

@@ -218,18 +218,13 @@ impl Job {
         self.done.iter().flat_map(Table::all_pages).chain(self.written.pages.iter().copied())
     }
 
-    /// The same as lists.
-    pub fn page_lists(&self) -> impl Iterator<Item = &[PageAddr]> {
-        self.done.iter().flat_map(Table::page_lists).chain([&self.written.pages[..]])
-    }
-
     /// One of them was moved. Whether it is one.
     pub fn rename_page(&mut self, from: PageAddr, to: PageAddr) -> bool {
         if let Some(page) = self.written.pages.iter_mut().find(|page| **page == from) {
             *page = to;
             return true;
         }
-        let owner = self.done.iter_mut().find(|table| table.has_page(from));
+        let owner = self.done.iter_mut().find(|table| table.all_pages().any(|page| page == from));
         owner.is_some_and(|table| {
             table.replace_page(from, to);
             true

@@ -111,7 +111,7 @@ impl Levels {
 
     /// The table a page belongs to.
     pub fn owner_of(&mut self, page: PageAddr) -> Option<&mut Arc<Table>> {
-        self.levels.iter_mut().flatten().find(|t| t.has_page(page))
+        self.levels.iter_mut().flatten().find(|t| t.all_pages().any(|p| p == page))
     }
 }
 

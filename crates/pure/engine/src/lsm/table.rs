@@ -67,16 +67,6 @@ impl Table {
         self.pages.iter().chain(&self.meta_pages).copied()
     }
 
-    /// The same as lists.
-    pub fn page_lists(&self) -> [&[PageAddr]; 2] {
-        [&self.pages, &self.meta_pages]
-    }
-
-    /// Whether a page is one of them.
-    pub fn has_page(&self, page: PageAddr) -> bool {
-        self.pages.contains(&page) || self.meta_pages.contains(&page)
-    }
-
     /// Number of pages.
     pub fn pages_total(&self) -> u64 {
         (self.pages.len() + self.meta_pages.len()) as u64

@@ -59,13 +59,9 @@ impl LsmStore {
 
     /// The first of these pages that a table needs. All tables are looked at once, however many pages there are.
     fn first_used(&self, pages: Range<PageAddr>) -> Option<PageAddr> {
-        // Pages before the first are far away, as the difference wraps: one comparison a page.
-        let way = |page: &PageAddr| page.0.wrapping_sub(pages.start.0);
-        let jobs = self.own.flush.iter().chain(&self.own.compactions).flat_map(Job::page_lists);
-        let tables = self.own.levels.all().flat_map(|(_, table)| table.page_lists());
-        let nearest = jobs.chain(tables).map(|list| list.iter().map(way).fold(u64::MAX, u64::min));
-        let first = nearest.min().filter(|way| *way < pages.end.0 - pages.start.0)?;
-        Some(PageAddr(pages.start.0 + first))
+        let jobs = self.own.flush.iter().chain(&self.own.compactions).flat_map(Job::pages);
+        let tables = self.own.levels.all().flat_map(|(_, table)| table.all_pages());
+        jobs.chain(tables).filter(|page| pages.contains(page)).min()
     }
 
     fn is_used(&self, page: PageAddr) -> bool {

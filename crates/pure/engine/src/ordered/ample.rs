@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Room that is there without a question: what the capacity is takes a dozen divisions, which is a tenth of a short put.
+//! Whether a write fits without a look at what it replaces, and for how long that is known.
 //!
-//! While a store is far from full the capacity is computed for more than is in it, and what was found holds until that much is there. The more is
-//! in a store the less it has room for, so what would fit beside all of that fits beside less. Of what else the capacity goes by nothing may have
-//! changed: the structure's pages, the quota and the settings. What is known to live may have: it makes the content less and the capacity more.
+//! To compute the capacity takes a dozen divisions, a tenth of a short put. So it is computed for more than is in a store, and what was found
+//! holds until that much is there: the more there is, the more room tables and merges need. The capacity goes by other things, too. Pages of tables
+//! and the quota are compared with what they were, and new settings forget what was found. What is known to live changes with each write, so
+//! nothing is looked ahead while it is known.
 
 use super::Store;
 use super::inside::Inside;
-use super::structure::Structure;
+use super::structure::{Content, Structure};
 use saker_segment_store::SegmentStore;
+use saker_value_log::record::record_bytes;
 
 /// The part of the capacity that is looked ahead.
 const AHEAD_PART: u64 = 256;
-/// The part of the capacity that stays free of what is looked ahead. The average length of values is in the capacity, too, and no
-/// value makes it less by so much.
-const FREE_PART: u64 = 16;
-/// Bytes of the shortest record of a pair: so many entries come with so many bytes at most.
-const RECORD_BYTES_MIN: u64 = 32;
 
-/// With how much in it a store has room for a record. Nothing: nobody knows.
+/// With how much in it a store has room. Nothing: nobody knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ample {
-    /// Entries, and bytes of records, the new one included.
+    /// Entries.
     entries: u64,
+    /// Bytes of records.
     bytes: u64,
     /// Bytes of the longest record.
     longest: u32,
@@ -32,54 +30,87 @@ pub struct Ample {
     structure: u64,
 }
 
+/// What a write comes with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Coming {
+    /// Entries.
+    pub entries: u64,
+    /// Those of them whose values are to be beside them.
+    pub inside: Inside,
+    /// Bytes of all records.
+    pub bytes: u64,
+    /// Bytes of the longest one.
+    pub longest: u32,
+}
+
+/// There is no room, or what a write replaces must be looked up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Crowded {
+    /// What is in the store with the write.
+    pub content: Content,
+    /// Bytes of records with the write.
+    pub all: u64,
+    /// Bytes that may be there.
+    pub capacity: u64,
+}
+
 impl<S: Structure> Store<S> {
-    /// Whether so many entries more, with so many bytes of records of which none is longer, fit without a look at what they replace.
-    /// `false`: they may.
-    pub(super) fn has_ample<M: SegmentStore>(
-        &self,
-        entries: u64,
-        (bytes, longest): (u64, u32),
-        m: &M,
-    ) -> bool {
+    /// Whether a write fits without a look at what it replaces.
+    ///
+    /// # Errors
+    /// How much there would be, and how much may be.
+    pub(super) fn fits_unseen<M: SegmentStore>(&mut self, coming: &Coming, m: &M) -> Result<(), Crowded> {
+        let is_known = self.has_ample(coming, m);
+        if is_known && !cfg!(debug_assertions) {
+            return Ok(());
+        }
+        let content = self.content_with(coming.entries, coming.inside, coming.longest);
+        let (all, capacity) = (self.content_bytes() + coming.bytes, S::capacity_for(self, &content, m));
+        let fits = all <= capacity && !self.tells(all, capacity);
+        debug_assert!(fits || !is_known, "what fits beside more fits beside less: {all} of {capacity} bytes");
+        if !fits {
+            return Err(Crowded { content, all, capacity });
+        }
+        if !is_known {
+            self.look_ahead(coming, capacity, m);
+        }
+        Ok(())
+    }
+
+    fn has_ample<M: SegmentStore>(&self, coming: &Coming, m: &M) -> bool {
         let ample = &self.ample;
-        ample.bytes > 0
-            && self.content_bytes() + bytes <= ample.bytes
-            && self.entries_at_most() + entries <= ample.entries
-            && self.longest.bytes().max(longest) <= ample.longest
+        self.content_bytes() + coming.bytes <= ample.bytes
+            && self.entries_at_most() + coming.entries <= ample.entries
+            && self.longest.bytes().max(coming.longest) <= ample.longest
             && self.ample_with(m) == *ample
+            && self.reveal.living().is_none()
     }
 
-    /// What must not change, with what was found.
+    /// What was found, with that which must not have changed as it is now.
     fn ample_with<M: SegmentStore>(&self, m: &M) -> Ample {
-        Ample {
-            quota: m.quota_segments(),
-            structure: self.own.structure_bytes(self.page_bytes()),
-            ..self.ample
-        }
+        let structure = self.own.structure_bytes(self.page_bytes());
+        Ample { quota: m.quota_segments(), structure, ..self.ample }
     }
 
-    /// A record fits with which there are `all` bytes of records: looks ahead if that is far from the capacity. Only where the settings say which
-    /// values are beside their keys, and not while it is known what lives: that changes with each write.
-    pub(super) fn find_ample<M: SegmentStore>(&mut self, (all, capacity): (u64, u64), m: &M) {
+    /// Looks ahead of a write that fits, in stores with values beside their keys. Where a store decides by itself which values are, what is
+    /// there is counted otherwise.
+    fn look_ahead<M: SegmentStore>(&mut self, coming: &Coming, capacity: u64, m: &M) {
         let is_simple = self.settings.has_inside() && !self.settings.is_auto();
-        if !is_simple || all > capacity / 4 * 3 || self.reveal.living().is_some() {
+        let more = coming.bytes + capacity / AHEAD_PART;
+        // All of it may be beside keys, and all of it in the value log: it counts for both.
+        let most = self.content_bytes() + 2 * more;
+        if !is_simple || most > capacity || self.reveal.living().is_some() {
             return;
         }
-        let ahead = capacity / AHEAD_PART;
-        let entries = ahead / RECORD_BYTES_MIN;
-        // Each of them may be beside its key or in the value log: they count for both.
-        let content = self.content_with(entries, Inside::of(entries, 2 * ahead), 0);
-        let capacity = S::capacity_for(self, &content, m);
-        if all + 3 * ahead + capacity / FREE_PART > capacity {
+        let longest = self.longest.bytes().max(coming.longest);
+        // Long ones make the mean value as long as it can become; short ones are the most entries.
+        let (long, short) = (more / u64::from(longest), more / u64::from(record_bytes(1, 0)));
+        let content = self.content_with(coming.entries + short + long, Inside::of(long, more), longest);
+        if most > S::capacity_for(self, &content, m) {
             return;
         }
-        let found = Ample {
-            entries: self.entries_at_most() + entries,
-            bytes: all + ahead,
-            longest: content.longest,
-            ..Ample::default()
-        };
-        self.ample = found;
+        self.ample.bytes = self.content_bytes() + more;
+        (self.ample.entries, self.ample.longest) = (content.entries, content.longest);
         self.ample = self.ample_with(m);
     }
 }

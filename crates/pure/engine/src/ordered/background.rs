@@ -206,9 +206,8 @@ impl<S: Structure> Store<S> {
             || self.log.releasing() > 0
             || self.log.has_failures()
             || self.is_full()
-            // Who has more free segments than that is not pressed.
+            || self.manifest_has_work(m)
             || m.free_segments() <= self.free_low(m)
-            || self.manifest_has_work_at_ease(m)
     }
 
     /// Whether nothing else is due than work of the structure that no write waits for.

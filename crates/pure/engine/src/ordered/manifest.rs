@@ -65,11 +65,6 @@ impl<S: Structure> Store<S> {
     }
 
     fn is_manifest_due<M: SegmentStore>(&self, m: &M) -> bool {
-        self.is_manifest_due_if(|| self.is_pressed(m), m)
-    }
-
-    /// The same of a store that is pressed or is not, which takes long to tell.
-    fn is_manifest_due_if<M: SegmentStore>(&self, is_pressed: impl FnOnce() -> bool, m: &M) -> bool {
         let grown = appended(&self.log) - self.manifest.bytes_at_cut;
         let segment = self.log.geometry().segment_bytes();
         let much = (segment * 2).max(segment * u64::from(m.quota_segments()) / 32);
@@ -77,7 +72,7 @@ impl<S: Structure> Store<S> {
         // Where values are in the structure all that a manifest flushes is merged with much: it has to be worth that.
         let worth = if self.settings.has_inside() { segment / 4 } else { 0 };
         let helps = S::freed_at_once(self) > worth || self.log.until_checkpoint_bytes() > segment / 4;
-        self.manifest.wanted || (due || helps && is_pressed()) && self.may_retry(m)
+        self.manifest.wanted || (due || helps && self.is_pressed(m)) && self.may_retry(m)
     }
 
     /// Nothing else goes on, and room is short: a manifest is wanted if it frees anything. True if it is.
@@ -122,11 +117,6 @@ impl<S: Structure> Store<S> {
     /// Whether there is work for a manifest.
     pub(crate) fn manifest_has_work<M: SegmentStore>(&self, m: &M) -> bool {
         self.manifest.is_running() || self.is_manifest_due(m)
-    }
-
-    /// The same of a store that is not pressed.
-    pub(super) fn manifest_has_work_at_ease<M: SegmentStore>(&self, m: &M) -> bool {
-        self.manifest.is_running() || self.is_manifest_due_if(|| false, m)
     }
 
     /// One piece of manifest work.

@@ -108,7 +108,8 @@ impl<S: Structure> Store<S> {
         room.map(|room| room.map(|()| admitted))
     }
 
-    /// Free segments that so many bytes leave, if they may take one. What they would leave else nobody asks, and it takes long to tell.
+    /// Free segments that a store leaves, if so many bytes take one. Those that fit the open segment leave all as they are, and what else they
+    /// would leave takes long to compute.
     pub(super) fn left_by_store<M: SegmentStore>(&self, bytes: Option<u32>, m: &M) -> u32 {
         let takes_one = bytes.is_some_and(|bytes| !self.log.fits_segment(Stream::User, bytes));
         if takes_one { self.for_pairs(m) } else { 0 }

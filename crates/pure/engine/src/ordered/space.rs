@@ -6,6 +6,7 @@
 //! needed.
 
 use super::Store;
+use super::ample::{Coming, Crowded};
 use super::inside::Inside;
 use super::key::{Entry, Key};
 use super::living::{Living, Replaced, is_near};
@@ -207,12 +208,7 @@ impl<S: Structure> Store<S> {
         let segments = u64::from(m.quota_segments().saturating_sub(kept_segments));
         let usable = (segments * segment_bytes).saturating_sub(kept_bytes);
         let held = segment_bytes - self.lost_in_segment(longest);
-        // A division of 128 bits is slow, and this is asked for each pair.
-        let filled = match usable.checked_mul(held) {
-            Some(product) => product / segment_bytes,
-            None => (u128::from(usable) * u128::from(held) / u128::from(segment_bytes)) as u64,
-        };
-        filled * FILL_PERCENT_MAX / 100
+        (u128::from(usable) * u128::from(held) / u128::from(segment_bytes)) as u64 * FILL_PERCENT_MAX / 100
     }
 
     /// The segment to collect.
@@ -262,20 +258,12 @@ impl<S: Structure> Store<S> {
         m: &M,
         w: &mut W,
     ) -> Step<Result<Admission, KvError>> {
-        let has_ample = self.has_ample(1, (bytes.into(), bytes), m);
-        if has_ample && !cfg!(debug_assertions) {
-            return Step::Done(Ok(Admission::Now(Replaced::Unknown)));
-        }
         let goes_inside = self.goes_inside(value_bytes);
         let inside = self.inside_of(goes_inside, bytes);
-        let content = self.content_with(1, inside, bytes);
-        let (all, capacity) = (self.content_bytes() + u64::from(bytes), S::capacity_for(self, &content, m));
-        let fits = all <= capacity && !self.tells(all, capacity);
-        debug_assert!(fits || !has_ample, "what has room beside more has room: {all} of {capacity} bytes");
-        if fits {
-            self.find_ample((all, capacity), m);
+        let coming = Coming { entries: 1, inside, bytes: u64::from(bytes), longest: bytes };
+        let Err(Crowded { content, all, capacity }) = self.fits_unseen(&coming, m) else {
             return Step::Done(Ok(Admission::Now(Replaced::Unknown)));
-        }
+        };
         let old = match ready!(self.find_pair(key, m, w)) {
             Ok(old) => old,
             Err(_) if all <= capacity => return Step::Done(Ok(Admission::Now(Replaced::Unknown))),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Memory of erased segments that is kept for the next ones, at least: giving it back and taking it again would zero it twice.
 const KEPT_BYTES: u64 = 32 << 20;
-/// The part of all flash that is kept if that is more: what a merge leaves at once.
+/// The part of all flash that is kept if that is more: merges of long values leave much at once (docs/decisions/engines-ordered.md).
 const KEPT_PART: u64 = 4;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

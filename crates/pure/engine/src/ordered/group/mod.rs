@@ -11,6 +11,7 @@
 mod apply;
 mod look;
 
+use super::ample::Coming;
 use super::inside::Inside;
 use super::key::Key;
 use super::reserve::{DELETES_LEAVE, STORES_LEAVE};
@@ -103,20 +104,9 @@ impl<S: Structure> Store<S> {
     fn has_plenty<M: SegmentStore>(&mut self, bytes: u32, m: &M) -> bool {
         let counted = u64::from(COUNTED_MAX) * u64::from(bytes);
         let members = u64::from(bytes / MEMBER_BYTES_MIN);
-        let longest = record_bytes(0, bytes);
-        let has_ample = self.has_ample(members, (counted, longest), m);
-        if has_ample && !cfg!(debug_assertions) {
-            return true;
-        }
         let inside = if self.settings.has_inside() { Inside::of(members, counted) } else { Inside::NONE };
-        let content = self.content_with(members, inside, longest);
-        let (all, capacity) = (self.content_bytes() + counted, S::capacity_for(self, &content, m));
-        let fits = all <= capacity && !self.tells(all, capacity);
-        debug_assert!(fits || !has_ample, "what has room beside more has room: {all} of {capacity} bytes");
-        if fits {
-            self.find_ample((all, capacity), m);
-        }
-        fits
+        let coming = Coming { entries: members, inside, bytes: counted, longest: record_bytes(0, bytes) };
+        self.fits_unseen(&coming, m).is_ok()
     }
 
     /// Whether the record of a group may be written now. What it leaves free is what a store or a delete leaves: the entries of
