@@ -12,7 +12,7 @@ use super::reserve::{COLLECTIONS_LEAVE, REPAIRS_LEAVE};
 use super::structure::Structure;
 use saker_engine_api::{Background, KvError};
 use saker_log::append::Reserve;
-use saker_log::{Bytes, Log, Segment};
+use saker_log::{Bytes, Log, Segment, SegmentState};
 use saker_segment_store::{Reads, SegmentId, SegmentStore, Step, Stream, ready};
 use saker_sim::{Meter, Unit};
 use saker_value_log::RecordAddr;
@@ -203,6 +203,22 @@ impl<S: Structure> Store<S> {
             self.gc = Some(gc);
         }
         Step::Done(Ok(Background::Worked))
+    }
+
+    /// Gives back segments of records in which nothing is needed. A manifest leaves many where values are in the structure, as records of these
+    /// only pass through the log. Collections would wait until merges rest, and stores would be short of segments meanwhile.
+    pub(super) fn release_dead_records<M: SegmentStore>(&mut self, m: &mut M) {
+        let collected = self.gc.map(|gc| gc.segment());
+        for id in (0..self.log.geometry().segments).map(SegmentId) {
+            let s = self.log.segment(id);
+            let is_settled =
+                s.state == SegmentState::Closed && s.in_flight == 0 && s.stream().holds_records();
+            let is_others = Some(id) == collected || s.has_failed() || self.own.held().contains(&id);
+            if is_settled && s.live_bytes == 0 && !is_others {
+                self.kv.gc_segments += 1;
+                self.log.release(id, m);
+            }
+        }
     }
 
     fn end_collection<M: SegmentStore>(&mut self, gc: GcCursor, m: &mut M) {

@@ -3,13 +3,14 @@
 
 use super::Bench;
 use crate::ordered::Ordered;
-use crate::ordered::bench::OWNER;
+use crate::ordered::bench::{OWNER, shape};
 use saker_engine::lsm::BY_TURNS;
 use saker_engine::{
     Condition, Context, Inspect, LsmConfig, LsmStore, Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Scans,
 };
 use saker_flash::FaultPlan;
-use saker_segment_store::Step;
+use saker_flash::nand::Shape;
+use saker_segment_store::{Geometry, SegmentStore, Step};
 use saker_sim::{Chance, Class, CpuMeter, CpuPrices};
 use std::cell::Cell;
 use std::ops::Bound;
@@ -126,6 +127,26 @@ fn segments_of_records_that_pass_are_freed_without_copies() {
     assert!(stats.kv.gc_segments > 80 && stats.flushes > 80, "{stats:?}");
     assert_eq!(stats.kv.gc_records_copied, 0, "{stats:?}");
     bench.check();
+}
+
+/// A manifest gives them back, also where no collection is due since most segments are free.
+#[test]
+fn segments_of_records_that_pass_are_not_kept_until_room_is_short() {
+    for min_blob_size in [64, u32::MAX] {
+        ASKED_FOR.set((min_blob_size, None));
+        let geometry = Geometry { segments: 400, ..shape().geometry };
+        let mut bench =
+            Bench::shaped(Shape { geometry, ..shape() }, LsmStore::small(true), FaultPlan::default());
+        let mut most = 0;
+        for n in 0..20_000 {
+            bench.put(&key(n % 50), &[n as u8; 60], Condition::Always).expect("there is room");
+            let free = bench.flash.view(OWNER, Class::Foreground).free_segments();
+            most = most.max(geometry.segments - free);
+        }
+        let stats = bench.store.lsm_stats();
+        let written = 20_000 * 60 / geometry.segment_bytes();
+        assert!(written > 100 && most < 40, "{most} segments for 50 pairs, {min_blob_size}: {stats:?}");
+    }
 }
 
 /// Beside them what stays in the log is copied as ever, and nothing else.

