@@ -6,6 +6,7 @@
 //! machines change their speed from one second to the next.
 
 mod clock;
+mod memory;
 #[cfg(feature = "rocksdb")]
 mod merge;
 mod ours;
@@ -75,6 +76,9 @@ struct Cli {
     /// Our engines beside which transactions are measured.
     #[arg(long, value_delimiter = ',', default_value = "hash_store,lsm")]
     engines: Vec<String>,
+    /// Do not bring memory in before each repetition: first touches are measured, too, and a virtual machine's may be slow.
+    #[arg(long, conflicts_with_all = ["merge", "transactions"])]
+    cold: bool,
     /// One JSON document instead of the table.
     #[arg(long)]
     json: bool,
@@ -109,7 +113,7 @@ fn run(cli: &Cli) -> Result<(), Fault> {
         return Ok(());
     }
     let work = Work::new(shape, cli.seed);
-    let mut report = Report::new(shape, work.pair_bytes(), cli.repetitions);
+    let mut report = Report::new(shape, work.pair_bytes(), (cli.repetitions, cli.cold));
     for durability in &cli.columns {
         let mut column = Column::new(*durability);
         for repetition in 0..cli.repetitions {
@@ -118,6 +122,9 @@ fn run(cli: &Cli) -> Result<(), Fault> {
                 let ours = (side + repetition).is_multiple_of(2);
                 if !ours && cli.ours_only {
                     continue;
+                }
+                if !cli.cold {
+                    memory::bring_in(memory::needed(work.pair_bytes()));
                 }
                 let mut store = open(cli, ours, *durability)?;
                 column.options(ours, store.options());

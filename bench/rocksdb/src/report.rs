@@ -74,6 +74,8 @@ pub struct Report {
     /// Bytes of all pairs.
     pair_bytes: u64,
     repetitions: u32,
+    /// Memory is not brought in before each.
+    is_cold: bool,
     pub columns: Vec<Column>,
 }
 
@@ -86,14 +88,15 @@ const fn cpu(took: &Took) -> f64 {
 }
 
 impl Report {
-    pub fn new(shape: Shape, pair_bytes: u64, repetitions: u32) -> Self {
-        Self { shape, pair_bytes, repetitions, columns: Vec::new() }
+    pub fn new(shape: Shape, pair_bytes: u64, (repetitions, is_cold): (u32, bool)) -> Self {
+        Self { shape, pair_bytes, repetitions, is_cold, columns: Vec::new() }
     }
 
     fn heading(&self) -> String {
         let s = self.shape;
+        let memory = if self.is_cold { "memory as it comes" } else { "memory brought in before each" };
         format!(
-            "{} pairs of 16 + {} bytes, {} reads, {} scans of {} pairs; medians of {} alternated repetitions",
+            "{} pairs of 16 + {} bytes, {} reads, {} scans of {} pairs; medians of {} alternated repetitions, {memory}",
             s.pairs, s.value_bytes, s.reads, s.scans, s.scan_pairs, self.repetitions
         )
     }
