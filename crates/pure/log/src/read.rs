@@ -201,4 +201,17 @@ impl Bytes {
         }
         done
     }
+
+    /// Appends the range to `out`, which is not zeroed for it first; returns how many bytes there were.
+    pub fn append_to<M: SegmentStore>(&self, log: &Log, m: &M, out: &mut Vec<u8>) -> usize {
+        let begin = out.len();
+        loop {
+            let done = out.len() - begin;
+            let chunk = self.chunk(log, m, done as u32);
+            if chunk.is_empty() {
+                return done;
+            }
+            out.extend_from_slice(chunk);
+        }
+    }
 }

@@ -91,8 +91,9 @@ impl<S: Structure> Store<S> {
         (from, bytes): (LogAddr, u32),
         m: &M,
     ) -> Option<Entry> {
-        let (room, stamp) = self.mem.room(bytes);
-        let copied = Bytes::new(from, bytes).copy_to(&self.log, m, 0, room);
+        let mut copied = 0;
+        let value = Bytes::new(from, bytes);
+        let stamp = self.mem.take_value(|values| copied = value.append_to(&self.log, m, values));
         let addr = RecordAddr::inside(key.len() as u8, bytes);
         (copied == bytes as usize).then_some(Entry { key, version, addr, stamp })
     }

@@ -93,11 +93,12 @@ impl Memtable {
         self.inside
     }
 
-    /// Room for a value of so many bytes, and the stamp of the entry that has it.
-    pub fn room(&mut self, bytes: u32) -> (&mut [u8], u64) {
+    /// Takes the value that `append` appends; the stamp of the entry that has it.
+    pub fn take_value(&mut self, append: impl FnOnce(&mut Vec<u8>)) -> u64 {
         let at = self.values.len();
-        self.values.resize((at + bytes as usize).next_multiple_of(VALUE_UNIT), 0);
-        (&mut self.values[at..at + bytes as usize], (at / VALUE_UNIT) as u64)
+        append(&mut self.values);
+        self.values.resize(self.values.len().next_multiple_of(VALUE_UNIT), 0);
+        (at / VALUE_UNIT) as u64
     }
 
     /// The value that is beside an entry of this memtable.

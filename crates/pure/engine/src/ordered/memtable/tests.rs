@@ -6,8 +6,7 @@ fn e(key: &[u8], version: u64) -> Entry {
 }
 
 fn inside(table: &mut Memtable, key: &[u8], version: u64, value: &[u8]) -> Option<Entry> {
-    let (room, stamp) = table.room(value.len() as u32);
-    room.copy_from_slice(value);
+    let stamp = table.take_value(|values| values.extend_from_slice(value));
     let addr = RecordAddr::inside(key.len() as u8, value.len() as u32);
     table.insert(Entry { key: Key::new(key).unwrap(), version, addr, stamp })
 }
