@@ -14,7 +14,7 @@ impl LsmStore {
     /// Visits the pairs that a version sees, in the order of their keys. Whether `visit` ended it; and the pages looked at.
     pub(super) fn visit<'a, M: SegmentStore, W: Meter>(
         &'a self,
-        from: Bound<Key>,
+        (from, has_values): (Bound<Key>, bool),
         version: u64,
         mut visit: impl FnMut(&Entry, &'a [u8]) -> bool,
         m: &'a M,
@@ -26,7 +26,7 @@ impl LsmStore {
             Bound::Included(key) => (Some(key), None),
             Bound::Excluded(key) => (Some(key), Some(key)),
         };
-        let mut sources = self.sources(from.as_ref(), m, w);
+        let mut sources = self.sources((from.as_ref(), has_values), m, w);
         let mut looked = Looked::new();
         w.work(Unit::Probe, 2 * sources.len() as u64);
         let mut is_open = false;
@@ -40,7 +40,7 @@ impl LsmStore {
             let source = &mut sources[n];
             while let Some(head) = source.head {
                 let (e, value) = (source.whose.mark(head), source.value(&head));
-                source.advance();
+                source.advance(w);
                 w.work(Unit::ListEntry, 1);
                 if e.version <= version && last != Some(e.key) {
                     last = Some(e.key);

@@ -7,7 +7,7 @@ use super::inside::Whose;
 use super::levels::LEVELS;
 use super::table::Table;
 use crate::ordered::key::{Entry, Key};
-use crate::ordered::memtable::{Entries, Memtable, Position};
+use crate::ordered::memtable::{Ahead, Entries, Memtable, Position};
 use saker_segment_store::SegmentStore;
 use saker_sim::Meter;
 use std::sync::Arc;
@@ -19,8 +19,12 @@ pub(super) struct Source<'a> {
     pub whose: Whose,
 }
 
+/// Entries between one of a memtable that is shown and the one whose value is asked for: so many take longer than memory does.
+const AHEAD: usize = 8;
+
 enum Rest<'a> {
-    Memtable(&'a Memtable, Entries<'a>),
+    /// And those whose values are asked for next, where that does anything.
+    Memtable(&'a Memtable, Entries<'a>, Option<Ahead<'a>>),
     Tables(Tables<'a>),
 }
 
@@ -34,15 +38,28 @@ struct Tables<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn memtable(whose: Whose, table: &'a Memtable, from: Position) -> Self {
+    fn memtable<W: Meter>(
+        whose: Whose,
+        (table, from, has_values): (&'a Memtable, Position, bool),
+        w: &mut W,
+    ) -> Self {
         let mut entries = table.range(from);
-        Self { head: entries.next(), rest: Rest::Memtable(table, entries), whose }
+        let mut ahead = (has_values && w.touches()).then(|| entries.ahead());
+        if let Some(ahead) = &mut ahead {
+            (0..AHEAD).for_each(|_| table.touch_next(ahead, w));
+        }
+        Self { head: entries.next(), rest: Rest::Memtable(table, entries, ahead), whose }
     }
 
     #[inline]
-    pub fn advance(&mut self) {
+    pub fn advance<W: Meter>(&mut self, w: &mut W) {
         self.head = match &mut self.rest {
-            Rest::Memtable(_, entries) => entries.next(),
+            Rest::Memtable(table, entries, ahead) => {
+                if let Some(ahead) = ahead {
+                    table.touch_next(ahead, w);
+                }
+                entries.next()
+            }
             Rest::Tables(tables) => tables.advance(),
         };
     }
@@ -57,7 +74,7 @@ impl<'a> Source<'a> {
     #[inline]
     pub fn value(&self, head: &Entry) -> &'a [u8] {
         match (&self.rest, head.is_inside()) {
-            (Rest::Memtable(table, _), true) => table.value(head),
+            (Rest::Memtable(table, ..), true) => table.value(head),
             (Rest::Tables(tables), true) => tables.open.map_or(&[], |(block, _)| block.value(head)),
             (_, false) => &[],
         }
@@ -136,7 +153,7 @@ impl LsmStore {
     /// The newest first. What each looks at to find its first entry is asked for before any looks: then their cache misses overlap.
     pub(super) fn sources<M: SegmentStore, W: Meter>(
         &self,
-        from: Option<&Key>,
+        (from, has_values): (Option<&Key>, bool),
         m: &M,
         w: &mut W,
     ) -> Vec<Source<'_>> {
@@ -148,8 +165,10 @@ impl LsmStore {
         let tables = self.table_sources(from, m, w);
         let at = from.map_or(Position::Start, |key| Position::At(*key));
         let mut sources = Vec::with_capacity(1 + self.own.frozen.len() + tables.len());
-        sources.push(Source::memtable(Whose::MEMTABLE, &self.mem, at));
-        sources.extend(frozen().map(|(n, table)| Source::memtable(Whose::frozen(n), table, at)));
+        sources.push(Source::memtable(Whose::MEMTABLE, (&self.mem, at, has_values), w));
+        sources.extend(
+            frozen().map(|(n, table)| Source::memtable(Whose::frozen(n), (table, at, has_values), w)),
+        );
         sources.extend(tables);
         sources
     }

@@ -11,14 +11,13 @@ use crate::ordered::memtable::Memtable;
 use crate::ordered::placement::Inside as Classes;
 use crate::ordered::structure::{
     Buffers, Chores, Collected, Configured, Content, Found, Manifests, Rebuild, Room, Search, Sought,
-    Structure, Tuned, Turn, Versions, Write,
+    Structure, Tuned, Turn, Versions, Visited, Write,
 };
 use saker_engine_api::{Job, JobKind, KvError, Settings, Snapshot, Task, WriteCondition};
 use saker_log::recover::{Damage, Progress};
 use saker_segment_store::{Looked, PageAddr, SegmentId, SegmentStore, Step, Tag, ready};
 use saker_sim::{Digest, Meter};
 use std::collections::VecDeque;
-use std::ops::Bound;
 use std::sync::Arc;
 
 /// The newest version that is looked at.
@@ -109,7 +108,7 @@ impl Search for Lsm {
 
     fn visit<'a, M: SegmentStore, W: Meter>(
         store: &'a LsmStore,
-        (from, backwards): (Bound<Key>, bool),
+        Visited { from, backwards, has_values }: Visited,
         at: Option<Snapshot>,
         visit: impl FnMut(&Entry, &'a [u8]) -> bool,
         m: &'a M,
@@ -118,7 +117,7 @@ impl Search for Lsm {
         if backwards {
             store.visit_back(from, version(at), visit, m, w)
         } else {
-            store.visit(from, version(at), visit, m, w)
+            store.visit((from, has_values), version(at), visit, m, w)
         }
     }
 }
@@ -387,6 +386,10 @@ impl Manifests for Lsm {
             store.sub_page(page);
         }
         store.release_dead_tables(m);
+        if store.own.puts_off {
+            // Without a clock an erase takes no time, and its memory is at hand for the next segment.
+            store.release_dead_records(usize::MAX, m);
+        }
     }
 }
 

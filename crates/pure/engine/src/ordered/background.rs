@@ -116,6 +116,9 @@ impl<S: Structure> Store<S> {
 
     /// Begins a collection if one is due, and goes on finding out what is not needed. True if that did anything.
     fn begin_anew<M: SegmentStore>(&mut self, m: &mut M) -> bool {
+        if self.release_dead_if_short(m) {
+            return true;
+        }
         if self.gc.is_none() {
             self.start_collection(m);
         }

@@ -112,7 +112,7 @@ fn also<T>(step: Step<T>, looked: Reads) -> Step<T> {
 impl<S: Structure> Store<S> {
     /// Chooses a segment to collect.
     pub(super) fn start_collection<M: SegmentStore>(&mut self, m: &M) {
-        let short = m.free_segments() + self.log.releasing() as u32 <= self.free_low(m);
+        let short = self.wants_segments(m);
         let repairs = self.log.has_failures() && self.log.must_evacuate();
         if !short && !repairs {
             return;
@@ -205,20 +205,39 @@ impl<S: Structure> Store<S> {
         Step::Done(Ok(Background::Worked))
     }
 
-    /// Gives back segments of records in which nothing is needed. A manifest leaves many where values are in the structure, as records of these
-    /// only pass through the log. Collections would wait until merges rest, and stores would be short of segments meanwhile.
-    pub(super) fn release_dead_records<M: SegmentStore>(&mut self, m: &mut M) {
-        let collected = self.gc.map(|gc| gc.segment());
-        for id in (0..self.log.geometry().segments).map(SegmentId) {
-            let s = self.log.segment(id);
-            let is_settled =
-                s.state == SegmentState::Closed && s.in_flight == 0 && s.stream().holds_records();
-            let is_others = Some(id) == collected || s.has_failed() || self.own.held().contains(&id);
-            if is_settled && s.live_bytes == 0 && !is_others {
-                self.kv.gc_segments += 1;
-                self.log.release(id, m);
-            }
+    /// Segments of records in which nothing is needed; for tests.
+    pub fn dead_segments(&self) -> usize {
+        (0..self.log.geometry().segments).filter(|n| self.is_dead(SegmentId(*n))).count()
+    }
+
+    /// Gives back up to so many segments of records in which nothing is needed. Whether there was one.
+    pub(crate) fn release_dead_records<M: SegmentStore>(&mut self, most: usize, m: &mut M) -> bool {
+        let all = (0..self.log.geometry().segments).map(SegmentId);
+        let dead: Vec<_> = all.filter(|id| self.is_dead(*id)).take(most).collect();
+        for id in &dead {
+            self.kv.gc_segments += 1;
+            self.log.release(*id, m);
         }
+        !dead.is_empty()
+    }
+
+    fn is_dead(&self, id: SegmentId) -> bool {
+        let s = self.log.segment(id);
+        let is_settled = s.state == SegmentState::Closed && s.in_flight == 0 && s.stream().holds_records();
+        let is_others =
+            self.gc.is_some_and(|gc| gc.segment() == id) || s.has_failed() || self.own.held().contains(&id);
+        is_settled && s.live_bytes == 0 && !is_others
+    }
+
+    /// Where values are in the structure manifests leave many such segments, and merges, which go before collections, may never rest: one is
+    /// given back at a time, as segments are needed. True if one was.
+    pub(super) fn release_dead_if_short<M: SegmentStore>(&mut self, m: &mut M) -> bool {
+        self.settings.has_inside() && self.wants_segments(m) && self.release_dead_records(1, m)
+    }
+
+    /// Whether collections are due.
+    fn wants_segments<M: SegmentStore>(&self, m: &M) -> bool {
+        m.free_segments() + self.log.releasing() as u32 <= self.free_low(m)
     }
 
     fn end_collection<M: SegmentStore>(&mut self, gc: GcCursor, m: &mut M) {

@@ -22,7 +22,7 @@ use super::Store;
 use super::background::Piece;
 use super::inside::Inside;
 use super::key::{Entry, Key};
-use super::structure::{Content, Structure};
+use super::structure::{Content, Structure, Visited};
 use saker_engine_api::Background;
 use saker_log::Segment;
 use saker_segment_store::{SegmentId, SegmentStore, Step, ready};
@@ -162,7 +162,7 @@ impl<S: Structure> Store<S> {
             (left, last) = (left - 1, Some(e.key));
             left > 0 && found < bound
         };
-        let (stopped, _) = ready!(S::visit(self, (from, false), None, visit, m, w));
+        let (stopped, _) = ready!(S::visit(self, Visited::keys_from(from), None, visit, m, w));
         self.longest.walk = match (stopped, last) {
             (Ok(true), Some(key)) if found < bound => Some(Walk { from: Bound::Excluded(key), found }),
             // What cannot be read is found out by who reads it; the bound stays.

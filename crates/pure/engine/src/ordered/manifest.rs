@@ -197,9 +197,6 @@ impl<S: Structure> Store<S> {
         self.manifest.chunks = None;
         self.kv.checkpoints += 1;
         S::manifest_complete(self, m);
-        if self.settings.has_inside() {
-            self.release_dead_records(m);
-        }
         Background::Worked
     }
 

@@ -116,6 +116,14 @@ impl Memtable {
         }
     }
 
+    /// Asks for the value of the next entry of those ahead of a scan.
+    #[inline]
+    pub fn touch_next<W: Meter>(&self, ahead: &mut Ahead<'_>, w: &mut W) {
+        if let Some((key, slot)) = ahead.0.next() {
+            self.touch_value(&entry(*key, slot), w);
+        }
+    }
+
     /// Says what contradicts itself: the order of its keys, entries that are not older than the newest of their key, keys that the
     /// filter does not know, references that are not those of its entries.
     pub fn check(&self, log: &Log, births: &Births) -> Result<(), String> {
@@ -245,6 +253,17 @@ impl Memtable {
 pub struct Entries<'a> {
     new: Peekable<leaves::Range<'a, Slot>>,
     old: Peekable<Range<'a, (Key, u64), Slot>>,
+}
+
+/// Newest entries ahead of a scan: their values lie in the order in which they were written, not in that of their keys.
+#[derive(Clone, Debug)]
+pub struct Ahead<'a>(Peekable<leaves::Range<'a, Slot>>);
+
+impl<'a> Entries<'a> {
+    /// Those that come next.
+    pub fn ahead(&self) -> Ahead<'a> {
+        Ahead(self.new.clone())
+    }
 }
 
 impl Iterator for Entries<'_> {

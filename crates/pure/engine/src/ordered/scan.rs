@@ -4,7 +4,7 @@
 use super::Store;
 use super::key::{Entry, Key};
 use super::placement::Seen;
-use super::structure::Structure;
+use super::structure::{Structure, Visited};
 use saker_engine_api::{
     Context, KvError, List, Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Scans, Sink, Snapshot, SourceError,
     Unsupported,
@@ -34,7 +34,8 @@ impl<S: Structure> List for Store<S> {
             (_, None) => return Step::Done(Err(KvError::KeySize)),
         };
         let visit = |e: &Entry, _: &[u8]| visit(&e.key.padded()[..e.key.len()]);
-        S::visit(self, (from, false), None, visit, cx.medium, cx.meter).map(|(done, _)| done.map(|_| ()))
+        S::visit(self, Visited::keys_from(from), None, visit, cx.medium, cx.meter)
+            .map(|(done, _)| done.map(|_| ()))
     }
 }
 
@@ -80,8 +81,8 @@ impl<S: Structure> Scans for Store<S> {
             }
             true
         };
-        let range = (from, scan.backwards);
-        let (stopped, looked) = ready!(S::visit(store, range, Some(scan.snapshot), take, m, w));
+        let visited = Visited { from, backwards: scan.backwards, has_values: scan.values };
+        let (stopped, looked) = ready!(S::visit(store, visited, Some(scan.snapshot), take, m, w));
         let ended = match stopped {
             Ok(true) => Scanned::Some,
             Ok(false) => Scanned::All,

@@ -10,13 +10,12 @@ use crate::ordered::key::{Entry, Key};
 use crate::ordered::memtable::Memtable;
 use crate::ordered::structure::{
     Buffers, Chores, Collected, Configured, Content, Found, Manifests, Rebuild, Room, Search, Sought,
-    Structure, Tuned, Turn, Versions, Write,
+    Structure, Tuned, Turn, Versions, Visited, Write,
 };
 use saker_engine_api::{JobKind, KvError, Settings, Snapshot};
 use saker_segment_store::{PageAddr, SegmentId, SegmentStore, Step, Tag, ready};
 use saker_sim::{Digest, Meter};
 use std::collections::VecDeque;
-use std::ops::Bound;
 use std::sync::Arc;
 
 impl Configured for CowTree {
@@ -91,7 +90,7 @@ impl Search for CowTree {
 
     fn visit<'a, M: SegmentStore, W: Meter>(
         store: &'a TreeStore,
-        (from, backwards): (Bound<Key>, bool),
+        Visited { from, backwards, .. }: Visited,
         at: Option<Snapshot>,
         visit: impl FnMut(&Entry, &'a [u8]) -> bool,
         m: &'a M,

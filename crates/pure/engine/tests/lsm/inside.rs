@@ -3,14 +3,13 @@
 
 use super::Bench;
 use crate::ordered::Ordered;
-use crate::ordered::bench::{OWNER, shape};
+use crate::ordered::bench::OWNER;
 use saker_engine::lsm::BY_TURNS;
 use saker_engine::{
     Condition, Context, Inspect, LsmConfig, LsmStore, Pairs, SCAN_PAIRS_MAX, Scan, Scanned, Scans,
 };
 use saker_flash::FaultPlan;
-use saker_flash::nand::Shape;
-use saker_segment_store::{Geometry, SegmentStore, Step};
+use saker_segment_store::{SegmentStore, Step};
 use saker_sim::{Chance, Class, CpuMeter, CpuPrices};
 use std::cell::Cell;
 use std::ops::Bound;
@@ -129,23 +128,23 @@ fn segments_of_records_that_pass_are_freed_without_copies() {
     bench.check();
 }
 
-/// A manifest gives them back, also where no collection is due since most segments are free.
+/// Merges that never rest do not keep them either: where segments are short one is given back with each piece of work.
 #[test]
-fn segments_of_records_that_pass_are_not_kept_until_room_is_short() {
+fn dead_segments_of_records_do_not_wait_for_merges() {
     for min_blob_size in [64, u32::MAX] {
-        ASKED_FOR.set((min_blob_size, None));
-        let geometry = Geometry { segments: 400, ..shape().geometry };
-        let mut bench =
-            Bench::shaped(Shape { geometry, ..shape() }, LsmStore::small(true), FaultPlan::default());
-        let mut most = 0;
-        for n in 0..20_000 {
-            bench.put(&key(n % 50), &[n as u8; 60], Condition::Always).expect("there is room");
+        let mut bench = started((min_blob_size, None));
+        let (mut seen, mut most) = (0, 0);
+        for n in 0..6000_u32 {
+            bench.put(&key(n * 7919 % 300), &[n as u8; 60], Condition::Always).expect("there is room");
             let free = bench.flash.view(OWNER, Class::Foreground).free_segments();
-            most = most.max(geometry.segments - free);
+            if free < 10 {
+                (seen, most) = (seen + 1, most.max(bench.store.dead_segments()));
+            }
         }
-        let stats = bench.store.lsm_stats();
-        let written = 20_000 * 60 / geometry.segment_bytes();
-        assert!(written > 100 && most < 40, "{most} segments for 50 pairs, {min_blob_size}: {stats:?}");
+        assert!(
+            seen > 20 && most <= 2,
+            "{min_blob_size}: {most} dead segments, in {seen} moments without room"
+        );
     }
 }
 

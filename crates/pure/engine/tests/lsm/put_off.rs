@@ -6,10 +6,13 @@ mod snapshots;
 use super::adapted::adapted_suite;
 use super::inside::{adapt, ask_for};
 use crate::ordered::Ordered;
-use crate::ordered::bench::{Bench as Rig, Model, scale};
+use crate::ordered::bench::{Bench as Rig, Model, OWNER, scale, shape};
 use crate::ordered::cuts::{history_with, recovers_cut, recovers_killed};
 use saker_engine::{Condition, KvError, LsmConfig, LsmStore};
 use saker_flash::FaultPlan;
+use saker_flash::nand::Shape;
+use saker_segment_store::{Geometry, SegmentStore};
+use saker_sim::Class;
 use std::cell::Cell;
 
 thread_local! {
@@ -111,6 +114,32 @@ fn level_0_grows_and_goes_down_as_a_whole() {
     }
     // What is flushed meanwhile is not in it.
     assert!(bench.store.level0_files() <= 1, "one merge took all of it: {:?}", bench.store.tables_by_level());
+}
+
+/// Without a clock a manifest gives back all segments of the log in which nothing is needed any more, though most segments are free.
+#[test]
+fn segments_of_the_log_are_not_kept_until_room_is_short() {
+    let geometry = Geometry { segments: 400, ..shape().geometry };
+    for min_blob_size in [64, u32::MAX] {
+        adapt(put_off);
+        ask_for(min_blob_size, None);
+        let mut bench = Rig::<LsmStore>::shaped(
+            Shape { geometry, ..shape() },
+            LsmStore::small(true),
+            FaultPlan::default(),
+        );
+        let mut most = 0;
+        for n in 0..20_000 {
+            bench.put(&key(n % 50), &[n as u8; 60], Condition::Always).expect("there is room");
+            let free = bench.flash.view(OWNER, Class::Foreground).free_segments();
+            most = most.max(geometry.segments - free);
+        }
+        let written = 20_000 * 60 / geometry.segment_bytes();
+        assert!(
+            written > 100 && most < 60,
+            "{min_blob_size}: {most} segments for 50 pairs, {written} written"
+        );
+    }
 }
 
 /// What was put off is done when no writes come: reads do it.

@@ -38,7 +38,7 @@ pub use collected::Collected;
 pub use manifests::Manifests;
 pub use rebuild::Rebuild;
 pub use room::{Content, Room};
-pub use search::{Found, Search, Sought};
+pub use search::{Found, Search, Sought, Visited};
 pub use tuned::Tuned;
 pub use versions::Versions;
 

@@ -25,6 +25,24 @@ pub struct Sought<T> {
     pub is_absent: bool,
 }
 
+/// What pairs are visited.
+#[derive(Clone, Copy, Debug)]
+pub struct Visited {
+    /// The key that they begin with, or end with.
+    pub from: Bound<Key>,
+    /// In the falling order of keys.
+    pub backwards: bool,
+    /// Values are looked at, too.
+    pub has_values: bool,
+}
+
+impl Visited {
+    /// Entries alone, from a key on.
+    pub const fn keys_from(from: Bound<Key>) -> Self {
+        Self { from, backwards: false, has_values: false }
+    }
+}
+
 /// Searches of memtables and structure together.
 pub trait Search: Configured {
     /// What a search looked at.
@@ -88,7 +106,7 @@ pub trait Search: Configured {
     /// key, if that is at hand in one piece; else with nothing. Whether `visit` ended it.
     fn visit<'a, M: SegmentStore, W: Meter>(
         store: &'a Store<Self>,
-        range: (Bound<Key>, bool),
+        visited: Visited,
         at: Option<Snapshot>,
         visit: impl FnMut(&Entry, &'a [u8]) -> bool,
         m: &'a M,
