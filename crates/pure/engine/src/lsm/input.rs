@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 /// Entries of a memtable that are taken out at once.
 const RUN_ENTRIES: usize = 256;
-/// Entries between one that is merged and the one whose value is asked for: so many take longer than memory does.
-const AHEAD: usize = 8;
+/// Entries of a memtable between one that is merged or shown and the one whose value is asked for: so many take longer than memory does.
+pub(super) const AHEAD: usize = 8;
 
 /// Entries in order, some of which are at hand.
 #[derive(Clone, Debug)]

@@ -3,6 +3,7 @@
 
 use super::LsmStore;
 use super::data_block::DataBlock;
+use super::input::AHEAD;
 use super::inside::Whose;
 use super::levels::LEVELS;
 use super::table::Table;
@@ -19,11 +20,8 @@ pub(super) struct Source<'a> {
     pub whose: Whose,
 }
 
-/// Entries between one of a memtable that is shown and the one whose value is asked for: so many take longer than memory does.
-const AHEAD: usize = 8;
-
 enum Rest<'a> {
-    /// And those whose values are asked for next, where that does anything.
+    /// A memtable, its entries from here on, and those whose values are asked for next, where asking does anything.
     Memtable(&'a Memtable, Entries<'a>, Option<Ahead<'a>>),
     Tables(Tables<'a>),
 }

@@ -207,13 +207,12 @@ impl<S: Structure> Store<S> {
 
     /// Segments of records in which nothing is needed; for tests.
     pub fn dead_segments(&self) -> usize {
-        (0..self.log.geometry().segments).filter(|n| self.is_dead(SegmentId(*n))).count()
+        self.dead().count()
     }
 
     /// Gives back up to so many segments of records in which nothing is needed. Whether there was one.
     pub(crate) fn release_dead_records<M: SegmentStore>(&mut self, most: usize, m: &mut M) -> bool {
-        let all = (0..self.log.geometry().segments).map(SegmentId);
-        let dead: Vec<_> = all.filter(|id| self.is_dead(*id)).take(most).collect();
+        let dead: Vec<_> = self.dead().take(most).collect();
         for id in &dead {
             self.kv.gc_segments += 1;
             self.log.release(*id, m);
@@ -221,6 +220,11 @@ impl<S: Structure> Store<S> {
         !dead.is_empty()
     }
 
+    fn dead(&self) -> impl Iterator<Item = SegmentId> {
+        (0..self.log.geometry().segments).map(SegmentId).filter(|id| self.is_dead(*id))
+    }
+
+    /// Whether nothing in it is needed, and neither a collection nor a repair nor a snapshot has to do with it.
     fn is_dead(&self, id: SegmentId) -> bool {
         let s = self.log.segment(id);
         let is_settled = s.state == SegmentState::Closed && s.in_flight == 0 && s.stream().holds_records();
@@ -229,8 +233,8 @@ impl<S: Structure> Store<S> {
         is_settled && s.live_bytes == 0 && !is_others
     }
 
-    /// Where values are in the structure manifests leave many such segments, and merges, which go before collections, may never rest: one is
-    /// given back at a time, as segments are needed. True if one was.
+    /// Gives back one such segment if segments are short and values are in the structure. Manifests leave many there, and collections would come
+    /// to them only when merges rest. True if one was given back.
     pub(super) fn release_dead_if_short<M: SegmentStore>(&mut self, m: &mut M) -> bool {
         self.settings.has_inside() && self.wants_segments(m) && self.release_dead_records(1, m)
     }

@@ -25,14 +25,14 @@ pub struct Sought<T> {
     pub is_absent: bool,
 }
 
-/// What pairs are visited.
+/// Which pairs are visited, and in what order.
 #[derive(Clone, Copy, Debug)]
 pub struct Visited {
     /// The key that they begin with, or end with.
     pub from: Bound<Key>,
     /// In the falling order of keys.
     pub backwards: bool,
-    /// Values are looked at, too.
+    /// Their values will be read, too.
     pub has_values: bool,
 }
 
