@@ -9,7 +9,7 @@ fn main() {
 
 #[cfg(feature = "shim")]
 fn shim() {
-    for file in ["shim/file_system.cc", "shim/saker_rocksdb.h"] {
+    for file in ["shim/file_system.cc", "shim/listener.cc", "shim/saker_rocksdb.h"] {
         println!("cargo::rerun-if-changed={file}");
     }
     println!("cargo::rerun-if-env-changed=ROCKSDB_INCLUDE");
@@ -26,6 +26,7 @@ fn shim() {
         .cpp(true)
         .std("c++20")
         .file("shim/file_system.cc")
+        .file("shim/listener.cc")
         .flag("-Wall")
         .flag("-Wextra")
         .flag("-Wno-unused-parameter");

@@ -30,6 +30,7 @@
 use rocksdb::DB;
 use saker::{EngineKind, ImagePlan, Kv, Settings, Typed};
 use saker_rocksdb::volume::Volume;
+use saker_rocksdb::watch::{Told, Watcher};
 use saker_rocksdb::{engine, env, main_tree};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,7 +52,7 @@ const SMOKE: Duration = Duration::from_millis(300);
 /// What puts go to.
 enum Store {
     /// RocksDB alone, which has the block namespace of the hybrid's image.
-    Alone(DB, Arc<Volume>),
+    Alone(DB, Arc<Volume>, Watcher),
     /// A store of a URL.
     Kv(Box<Kv>),
 }
@@ -86,7 +87,7 @@ impl Which {
         }
     }
 
-    fn open(self, path: &Path, flash: u64) -> Store {
+    fn open(self, path: &Path, flash: u64, device_cpus: &str) -> Store {
         let inside = settings("min_blob_size=unlimited");
         let plan = match self {
             Self::Lsm { .. } => {
@@ -96,7 +97,7 @@ impl Which {
             _ => ImagePlan::hybrid(flash, PROFILE, 1),
         };
         plan.create(path).expect("made");
-        let url = format!("file:{}?timing=real", path.display());
+        let url = format!("file:{}?timing=real{device_cpus}", path.display());
         let kv =
             |more: &str| Store::Kv(Box::new(Kv::open(&format!("{url}&{SETTINGS}{more}")).expect("opens")));
         match self {
@@ -125,26 +126,41 @@ fn alone(url: &str, typed: &str) -> Store {
     let volume = Volume::open_as(url, true).expect("opens");
     let mut asked = main_tree::asked(volume.space().expect("open").total, &settings(typed)).expect("options");
     asked.options.set_env(&env::open(url).expect("an environment"));
-    Store::Alone(DB::open(&asked.options, "/db").expect("opens"), volume)
+    Store::Alone(DB::open(&asked.options, "/db").expect("opens"), volume, asked.watcher)
+}
+
+/// A counter of RocksDB alone, by the name that it has in the hybrid.
+fn told_by(told: &Told, name: &str) -> u64 {
+    match name {
+        "write_stops" => told.stops,
+        "write_stopped_micros" => told.stopped.as_micros() as u64,
+        "write_delays" => told.delays,
+        "num_flushes" => told.flushes,
+        "num_compactions" => told.compactions,
+        _ => 0,
+    }
 }
 
 impl Store {
     fn put(&mut self, key: &[u8], value: &[u8]) {
         match self {
-            Self::Alone(db, _) => db.put(key, value).expect("room"),
+            Self::Alone(db, ..) => db.put(key, value).expect("room"),
             Self::Kv(kv) => kv.put(key, value).expect("room"),
         }
     }
 
     fn counter(&mut self, name: &str) -> u64 {
-        let Self::Kv(kv) = self else { return 0 };
+        let kv = match self {
+            Self::Alone(_, _, watcher) => return told_by(&watcher.told(), name),
+            Self::Kv(kv) => kv,
+        };
         let all = kv.counters().expect("told").unwrap_or_default();
         all.iter().find(|counter| counter.name == name).map_or(0, |counter| counter.value)
     }
 
     fn lag(&mut self) -> (u64, u64) {
         match self {
-            Self::Alone(_, volume) => volume.lag(),
+            Self::Alone(_, volume, _) => volume.lag(),
             Self::Kv(kv) => kv.lag(),
         }
         .unwrap_or_default()
@@ -152,7 +168,7 @@ impl Store {
 
     fn close(self) {
         match self {
-            Self::Alone(db, volume) => {
+            Self::Alone(db, volume, _) => {
                 drop(db);
                 volume.release();
             }
@@ -197,6 +213,11 @@ impl Run {
             "device_emptied",
             "device_filled",
             "metadata_keys_peak",
+            "write_stops",
+            "write_stopped_micros",
+            "write_delays",
+            "num_flushes",
+            "num_compactions",
         ];
         let counted = names.map(|name| format!("{name} {}", store.counter(name))).join(", ");
         let (redirected, (events, late)) = (store.counter("redirected_writes"), store.lag());
@@ -244,22 +265,32 @@ fn random(state: &mut u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
+/// The last processor of this machine for the device, the others for whoever else runs. `None`: there is only one.
+fn parted() -> Option<(usize, Vec<usize>)> {
+    let last = std::thread::available_parallelism().ok()?.get() - 1;
+    (last > 0).then(|| (last, (0..last).collect()))
+}
+
 /// What was typed.
 struct Asked {
     is_full: bool,
     seconds: u64,
     folder: Option<PathBuf>,
     stores: Vec<Which>,
+    /// Processors of the device's thread, and of all others.
+    cpus: Option<(usize, Vec<usize>)>,
 }
 
 impl Asked {
     fn of(mut arguments: impl Iterator<Item = String>) -> Self {
-        let mut asked = Self { is_full: false, seconds: 40, folder: None, stores: Vec::new() };
+        let mut asked =
+            Self { is_full: false, seconds: 40, folder: None, stores: Vec::new(), cpus: parted() };
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value"));
             match argument.as_str() {
                 "--bench" => asked.is_full = true,
                 "--seconds" => asked.seconds = value().parse().expect("--seconds is a number"),
+                "--any-cpu" => asked.cpus = None,
                 "--folder" => asked.folder = Some(value().into()),
                 "--store" => {
                     let name = value();
@@ -310,11 +341,16 @@ fn main() {
         "{:<17} {:>7} {:>7} {:>6} {:>9} {:>9} {:>10} {:>9} {:>7}",
         "store", "puts/s", "MiB/s", "silent", "p50 us", "p99 us", "p99.9 us", "longest ms", "redir %"
     );
+    let device_cpus = asked.cpus.as_ref().map_or(String::new(), |(device, others)| {
+        saker_runtime::cpus::pin(others).expect("they are there");
+        println!("the device has processor {device}, all others have {others:?}");
+        format!("&device_cpus={device}")
+    });
     let mut runs = Vec::new();
     for which in asked.stores {
         let path = folder.join("stalls.img");
         let flash = if asked.is_full { FLASH_BYTES } else { LITTLE_FLASH };
-        let run = Run::of(which, which.open(&path, flash), total);
+        let run = Run::of(which, which.open(&path, flash, &device_cpus), total);
         std::fs::remove_file(&path).expect("it is there");
         run.tell();
         runs.push(run);

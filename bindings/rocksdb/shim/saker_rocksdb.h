@@ -40,6 +40,15 @@ struct saker_stat {
 struct saker_volume;
 struct saker_file;
 
+// Writes of a database. The order is that of `Condition` in `src/watch.rs`.
+enum saker_condition : int32_t {
+  SAKER_GOES_ON,
+  SAKER_DELAYED,
+  SAKER_STOPPED,
+};
+
+struct saker_watch;
+
 typedef void (*saker_entry)(void* context, saker_text name, const saker_stat* stat);
 
 // The files of a device; those of one URL are one for all that open it. NULL: it failed.
@@ -76,4 +85,11 @@ void saker_path_make_directory(saker_volume*, saker_text path, int32_t is_error,
 void saker_path_remove_directory(saker_volume*, saker_text path, saker_outcome*);
 void saker_path_rename(saker_volume*, saker_text from, saker_text to, saker_outcome*);
 void saker_path_link(saker_volume*, saker_text from, saker_text to, saker_outcome*);
+
+// Who watches under that number; NULL: nobody. Given back by saker_watch_leave, which takes NULL, as all below do.
+saker_watch* saker_watch_of(uint64_t number);
+void saker_watch_leave(saker_watch*);
+void saker_watch_condition(saker_watch*, int32_t condition);
+void saker_watch_flushed(saker_watch*);
+void saker_watch_compacted(saker_watch*);
 }

@@ -66,8 +66,12 @@ pub(crate) fn leaves(files_bytes: u64) -> (u64, u64) {
 
 /// The settings of a database on so many bytes of files.
 pub(crate) fn options(files_bytes: u64) -> Options {
+    options_from(Options::default(), files_bytes)
+}
+
+/// The same with what others have set.
+pub(crate) fn options_from(mut options: Options, files_bytes: u64) -> Options {
     let memtable = memtable_bytes(files_bytes);
-    let mut options = Options::default();
     options.create_if_missing(true);
     options.set_write_buffer_size(memtable as usize);
     options.set_max_total_wal_size(2 * memtable);

@@ -8,6 +8,7 @@ use crate::disk::AnyDisk;
 use crate::engine::db::{PATH, leaves, told};
 use crate::env;
 use crate::volume::Volume;
+use crate::watch::Condition;
 use rocksdb::{DB, DBIterator, Direction, ErrorKind, IteratorMode, ReadOptions, WriteBatch, WriteOptions};
 use saker::main_tree::MainPlace;
 use saker_engine::KvError;
@@ -240,6 +241,10 @@ impl Rocks for Database {
         }
     }
 
+    fn is_known_to_go_on(&self) -> bool {
+        self.asked.watcher.told().condition == Some(Condition::GoesOn)
+    }
+
     fn load(&self) -> Load {
         let level0 =
             self.db().ok().and_then(|db| db.property_value("rocksdb.num-files-at-level0").ok().flatten());
@@ -262,8 +267,13 @@ impl Rocks for Database {
     }
 
     fn counters(&self) -> Vec<(&'static str, u64)> {
-        let load = self.load();
+        let (load, told) = (self.load(), self.asked.watcher.told());
         vec![
+            ("write_stops", told.stops),
+            ("write_stopped_micros", told.stopped.as_micros() as u64),
+            ("write_delays", told.delays),
+            ("num_flushes", told.flushes),
+            ("num_compactions", told.compactions),
             ("num_files_at_level0", load.level0),
             ("memtable_bytes", load.memtable_bytes),
             ("estimate_pending_compaction_bytes", load.pending_bytes),

@@ -2,6 +2,7 @@
 //! Options of a URL as RocksDB's: names and meaning are the same.
 
 use crate::engine::db;
+use crate::watch::Watcher;
 use rocksdb::{BlockBasedOptions, Cache, Options};
 use saker_engine::Settings;
 use saker_hybrid::main_tree::Limits;
@@ -20,6 +21,8 @@ pub struct Asked {
     pub limits: Limits,
     /// Tables of level 0 that stop writes.
     pub level0_stops: u64,
+    /// Who is told of stops.
+    pub watcher: Watcher,
 }
 
 /// Jobs of which RocksDB gives so many threads to compactions: a quarter, and at least one, are for flushes.
@@ -38,7 +41,9 @@ fn number<T: TryFrom<u64>>(name: &str, number: u64) -> Result<T, String> {
 /// # Errors
 /// What was asked for and RocksDB does not have here, in words.
 pub fn asked(files_bytes: u64, settings: &Settings) -> Result<Asked, String> {
-    let mut options = db::options(files_bytes);
+    let watcher = Watcher::add();
+    let watched = Options::default().get_options_from_string(watcher.option());
+    let mut options = db::options_from(watched.map_err(rocksdb::Error::into_string)?, files_bytes);
     let of = |name: &str, usual| settings.get(name).unwrap_or(usual);
     let limits = Limits {
         memtable_bytes: of("write_buffer_size", db::memtable_bytes(files_bytes)),
@@ -88,7 +93,7 @@ pub fn asked(files_bytes: u64, settings: &Settings) -> Result<Asked, String> {
             }
         }
     }
-    Ok(Asked { options, limits, level0_stops })
+    Ok(Asked { options, limits, level0_stops, watcher })
 }
 
 fn tables(bloom_bits: u64) -> BlockBasedOptions {

@@ -68,6 +68,8 @@ pub trait Rocks: Send {
     fn room(&mut self) -> (bool, bool);
     /// Whether it holds writes back.
     fn hold(&self) -> Hold;
+    /// Whether it has said that it holds none back, since it last did. False: it has to be asked.
+    fn is_known_to_go_on(&self) -> bool;
     /// What the detector looks at.
     fn load(&self) -> Load;
     /// What it was opened with, and the tables of level 0 that stop writes.
@@ -166,8 +168,12 @@ impl RocksTree {
         }
     }
 
-    /// What it said a moment ago, or says now.
+    /// What it said by itself or a moment ago, or says now.
     fn lately(&self) -> WriteCondition {
+        // What its listener says of stops may be old: two of its threads may tell in the wrong order, and then nobody would tell again.
+        if self.db.is_known_to_go_on() {
+            return WriteCondition::Normal;
+        }
         match (self.seen.get(), self.now) {
             (Some((at, condition)), Some(now)) if now.since(at) < CONDITION_LASTS => condition,
             _ => self.look(),

@@ -244,11 +244,22 @@ const SPINS: u32 = 20_000;
 impl DeviceThread {
     /// Starts the thread.
     pub fn start(device: AnyDevice) -> Self {
-        Self::start_with(device, || ())
+        Self::start_on(device, &[])
+    }
+
+    /// Starts the thread on these processors; without any the system chooses.
+    pub fn start_on(device: AnyDevice, cpus: &[usize]) -> Self {
+        let cpus = cpus.to_vec();
+        Self::start_with(device, move || {
+            if !cpus.is_empty() {
+                // Where it runs changes speed only.
+                let _ = crate::cpus::pin(&cpus);
+            }
+        })
     }
 
     /// Starts the thread; it does `first` before anything else.
-    pub fn start_with(device: AnyDevice, first: impl FnOnce() + Send + 'static) -> Self {
+    fn start_with(device: AnyDevice, first: impl FnOnce() + Send + 'static) -> Self {
         let (stop, lag) = (Arc::new(AtomicBool::new(false)), Arc::new(Lag::default()));
         let (stop2, lag2) = (Arc::clone(&stop), Arc::clone(&lag));
         let handle = std::thread::Builder::new().name("saker-device".into());

@@ -3,6 +3,7 @@
 
 pub mod any;
 mod aside;
+pub mod cpus;
 #[cfg(not(loom))]
 mod desk;
 #[cfg(loom)]

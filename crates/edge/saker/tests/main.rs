@@ -10,6 +10,7 @@ mod capacity;
 mod commit_through;
 #[path = "support/commit_through.rs"]
 mod commit_through_cases;
+mod device_cpus;
 mod due;
 mod examples;
 mod flips;

@@ -13,6 +13,7 @@ struct Said {
     pairs: BTreeMap<Vec<u8>, Vec<u8>>,
     /// How often a write was told to wait, and the condition was asked for.
     waited: u32,
+    goes_on: bool,
     asked: u32,
 }
 
@@ -86,6 +87,10 @@ impl Rocks for Fake {
         said.hold
     }
 
+    fn is_known_to_go_on(&self) -> bool {
+        self.said().goes_on
+    }
+
     fn load(&self) -> Load {
         Load { level0: 5, ..Load::default() }
     }
@@ -104,7 +109,14 @@ impl Rocks for Fake {
 }
 
 fn tree() -> (RocksTree, Fake) {
-    let said = Said { hold: Hold::No, room: (true, true), pairs: BTreeMap::new(), waited: 0, asked: 0 };
+    let said = Said {
+        hold: Hold::No,
+        room: (true, true),
+        pairs: BTreeMap::new(),
+        waited: 0,
+        goes_on: false,
+        asked: 0,
+    };
     let fake = Fake(Arc::new(Mutex::new(said)));
     let mut tree = RocksTree::new(Box::new(fake.clone()));
     tree.set_now(Instant::from_nanos(1));
@@ -184,4 +196,27 @@ fn where_there_is_no_room_for_puts_deletes_go_on() {
     assert_eq!(tree.submit(delete, Work::Free), Ok(Err(KvError::NotFound)));
     let long = Op::Put(b"key".to_vec(), vec![0; VALUE_BYTES_MAX as usize + 1]);
     assert_eq!(tree.submit(long, Work::Free), Ok(Err(KvError::ValueSize)));
+}
+
+#[test]
+fn nobody_asks_while_rocksdb_has_said_that_writes_go_on() {
+    let (mut tree, fake) = tree();
+    fake.said().hold = Hold::Stopped;
+    let ticket = tree.submit(put(), Work::Free).expect_err("it waits");
+    let asked = fake.said().asked;
+    {
+        let mut said = fake.said();
+        (said.hold, said.goes_on) = (Hold::No, true);
+    }
+    let mut ended = Vec::new();
+    assert!(
+        tree.advance(Work::Free, &mut |of, outcome| ended.push((of, outcome))),
+        "it need not wait for the next question"
+    );
+    assert_eq!(ended, [(ticket, Ok(Answer::Done))]);
+    assert_eq!((tree.write_condition(), fake.said().asked), (WriteCondition::Normal, asked));
+    // Its word is late, and the write finds a stop all the same.
+    fake.said().hold = Hold::Stopped;
+    assert_eq!(tree.submit_unless_stopped(put(), Work::Free), Begun::Stopped(put()));
+    assert_eq!(fake.counts().0, 0, "nobody waits in RocksDB");
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Where threads run.
 
-use rustix::thread::{CpuSet, sched_setaffinity};
 use saker::url::Timing;
 
 /// Cores for threads. An empty list leaves them to the system.
@@ -37,19 +36,17 @@ impl Cpus {
     }
 }
 
-/// Puts the calling thread on these cores. A core that there is not is passed over: where threads run changes speed only.
+/// Puts the calling thread on these cores, unless none is named. Where threads run changes speed only: without them it stays where it is.
 pub(super) fn pin(cpus: &[usize]) {
-    let mut set = CpuSet::new();
-    cpus.iter().filter(|cpu| **cpu < CpuSet::MAX_CPU).for_each(|cpu| set.set(*cpu));
-    if set.count() > 0 {
-        let _ = sched_setaffinity(None, &set);
+    if !cpus.is_empty() {
+        let _ = saker_runtime::cpus::pin(cpus);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::thread::sched_getaffinity;
+    use rustix::thread::{CpuSet, sched_getaffinity};
 
     #[test]
     fn a_thread_runs_where_it_is_put_and_a_core_that_is_not_there_changes_nothing() {
@@ -59,8 +56,10 @@ mod tests {
             Cpus { host: vec![mine], device: Vec::new() }.pin_host(3);
             let now = sched_getaffinity(None).expect("the system tells");
             assert!(now.count() == 1 && now.is_set(mine));
-            pin(&[CpuSet::MAX_CPU + 1]);
-            assert!(sched_getaffinity(None).expect("the system tells").is_set(mine));
+            for cpus in [&[][..], &[CpuSet::MAX_CPU + 1]] {
+                pin(cpus);
+                assert!(sched_getaffinity(None).expect("the system tells").is_set(mine));
+            }
         })
         .join()
         .expect("no panic");

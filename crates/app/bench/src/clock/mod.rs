@@ -116,7 +116,7 @@ impl Running {
             Timing::Real => AnyDevice::Timed(Box::new(build.timed(host.clone()))),
         };
         Self {
-            thread: Some(start_on(device, &how.cpus.device)),
+            thread: Some(DeviceThread::start_on(device, &how.cpus.device)),
             cpus: how.cpus.device.clone(),
             events: 0,
             late: 0,
@@ -130,7 +130,7 @@ impl Running {
         let mut device = thread.stop();
         let snapshot = device.stats();
         (self.events, self.late) = (self.events + events, self.late + late);
-        self.thread = Some(start_on(device, &self.cpus));
+        self.thread = Some(DeviceThread::start_on(device, &self.cpus));
         snapshot
     }
 
@@ -153,12 +153,6 @@ impl Running {
 /// Time since `begun`.
 fn since(begun: Clock) -> Instant {
     Instant::from_nanos(begun.elapsed().as_nanos() as u64)
-}
-
-/// Starts a device on a thread of its own, on those cores.
-fn start_on(device: AnyDevice, cpus: &[usize]) -> DeviceThread {
-    let cpus = cpus.to_vec();
-    DeviceThread::start_with(device, move || cpus::pin(&cpus))
 }
 
 /// Runs `worker` on a thread for each of `workers`, and joins what they measured. Time runs from before the first starts.

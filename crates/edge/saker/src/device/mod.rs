@@ -3,6 +3,7 @@
 
 pub(crate) mod attach;
 mod blocks;
+mod cpus;
 pub(crate) mod damaged;
 pub(crate) mod dual;
 pub(crate) mod identity;
@@ -143,6 +144,7 @@ pub(crate) const fn identify_blocks(nsid: u32) -> Identify {
 const REMOTE_PROFILE: &str = "remote";
 
 fn start(url: &DeviceUrl) -> Result<(AnyDriver, Port, String), Error> {
+    cpus::refuse_missing(url)?;
     let (device, host, profile) = made(url, &|queue_pairs| attach(url.depth, queue_pairs))?;
     let mut device = refuse_damaged(device)?;
     let driver = if url.threads == 0 {
@@ -152,7 +154,7 @@ fn start(url: &DeviceUrl) -> Result<(AnyDriver, Port, String), Error> {
         if url.hybrid.is_some() {
             device.allow_syncs_beside();
         }
-        AnyDriver::Thread(DeviceThread::start(device))
+        AnyDriver::Thread(DeviceThread::start_on(device, &url.device_cpus))
     };
     Ok((driver, port(&host), profile))
 }
@@ -272,6 +274,7 @@ fn close_cells<T>(device: Device<T>) -> Result<(), Error> {
 /// ```
 pub fn build_device(url: &DeviceUrl) -> Result<(AnyDevice, Attachment, String), Error> {
     refuse_hybrid(url)?;
+    cpus::refuse_idle(url)?;
     made(url, &|queue_pairs| attach(url.depth, queue_pairs))
 }
 
@@ -295,6 +298,7 @@ pub fn build_device_at(
     at: &dyn Fn(u16) -> Attachment,
 ) -> Result<(AnyDevice, Attachment, String), Error> {
     refuse_hybrid(url)?;
+    cpus::refuse_idle(url)?;
     made(url, at)
 }
 

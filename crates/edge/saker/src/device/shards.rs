@@ -23,6 +23,7 @@ pub(crate) fn start(url: &DeviceUrl) -> Result<(AnyDriver, Port, String), Error>
     let Backing::Memory { bytes, profile, seed, engine, shards, .. } = &url.place else {
         return Err(Error::NotLocal);
     };
+    super::cpus::refuse_missing(url)?;
     let profile = profile_named(profile)?;
     let space = space(url.depth, *shards);
     let identity = identity::in_memory(url, *seed)?;
@@ -79,7 +80,11 @@ fn running(mut build: Build, host: &Attachment, url: &DeviceUrl, shards: u64) ->
     if url.prefault > 0 {
         device.bring_in(url.prefault.div_ceil(shards));
     }
-    if url.threads == 0 { AnyDriver::Inline(device) } else { AnyDriver::Thread(DeviceThread::start(device)) }
+    if url.threads == 0 {
+        AnyDriver::Inline(device)
+    } else {
+        AnyDriver::Thread(DeviceThread::start_on(device, &url.device_cpus))
+    }
 }
 
 /// Memory for the host's commands and as many of every shard.

@@ -15,6 +15,7 @@
 //! | `nsid` | both | the namespace (default: the first of the kind that is opened) |
 //! | `timing` | both | `off` (default) or `real` |
 //! | `threads` | both | 0: the device runs on the caller's thread (default); 1: on a thread of its own |
+//! | `device_cpus` | both | processors that the device's thread runs on, with `threads=1` or `timing=real` (default: any) |
 //! | `background_threads` | both | 1: a thread computes merges of `lsm` beside the device; 0: none does (default: 1 with two cores or more, without faults) |
 //! | `depth` | both | commands in flight (default 64) |
 //! | `transfer` | both | `small` (default: values of up to 35 bytes in their command), or a [`Method`](saker_host::Method) by name, but for SGLs |
@@ -153,6 +154,7 @@ impl DeviceUrl {
             place,
             timing: Timing::Off,
             threads: 0,
+            device_cpus: Vec::new(),
             background_threads: None,
             depth: 64,
             transfer: transfer::in_one_command(),
@@ -175,6 +177,12 @@ impl DeviceUrl {
     /// Options that do not go together, and what to write instead.
     fn contradiction(&self) -> Option<(&'static str, &'static str)> {
         let reads_only = "leave the faults out, or open it to write";
+        if !self.device_cpus.is_empty() && self.threads == 0 {
+            return Some((
+                "device_cpus without threads=1",
+                "add threads=1: the device runs on the caller's thread",
+            ));
+        }
         match self.salvage {
             Some(_) if !self.readonly => Some(("salvage without readonly", "write ?readonly&salvage")),
             Some(_) if self.timing == Timing::Real => Some(("salvage with timing=real", "leave timing out")),
@@ -270,6 +278,10 @@ impl DeviceUrl {
             }
             ("threads", _) => {
                 self.threads = number()?.try_into().ok().filter(|n| *n <= 1).ok_or("write 0 or 1")?
+            }
+            ("device_cpus", _) => {
+                let cpus: Result<_, _> = value.split(',').map(str::parse).collect();
+                self.device_cpus = cpus.map_err(|_| "write numbers of processors, such as 1 or 2,3")?;
             }
             ("background_threads", _) => {
                 let threads = number()?.try_into().ok().filter(|n| *n <= 1);

@@ -7,10 +7,11 @@ use saker_device::EngineKind;
 /// This host's own, whatever the device.
 const ALL: [&str; 6] = ["depth", "nsid", "cache", "cache_policy", "cache_value_max", "hybrid"];
 /// Of devices in this process.
-const LOCAL: [&str; 14] = [
+const LOCAL: [&str; 15] = [
     "profile",
     "timing",
     "threads",
+    "device_cpus",
     "background_threads",
     "main",
     "transfer",

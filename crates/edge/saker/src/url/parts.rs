@@ -114,6 +114,8 @@ pub struct DeviceUrl {
     pub timing: Timing,
     /// Device threads: 0 or 1.
     pub threads: u32,
+    /// The processors that the device's thread runs on; none: the system chooses.
+    pub device_cpus: Vec<usize>,
     /// Threads that compute merges beside the device: 0 or 1. `None`: 1 where the machine has two cores or more, and 0 with faults, so that the same
     /// happens again.
     pub background_threads: Option<u32>,
