@@ -3,7 +3,8 @@
 
 use crate::disk::AnyDisk;
 use crate::outcome::{Code, Failure};
-use saker_files::{BlockDisk, FileId, Format, Fs, FsError, Space, Stat, identity, now};
+use saker_files::{BlockDisk, FileId, Format, Fs, FsError, Space, Stat, WRITE_BYTES, identity, now};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The files of a device, wherever its blocks are.
@@ -33,6 +34,10 @@ pub enum Mode {
 pub struct Volume {
     /// `None` when the program is ending.
     files: Mutex<Option<Files>>,
+    /// The same blocks: what is in files is read and written while others have the files. `None`: only who has the files has the blocks.
+    blocks: Option<BlockDisk>,
+    /// Who writes a file, by its inode: one at a time.
+    writers: Mutex<BTreeMap<u64, Weak<Mutex<()>>>>,
     /// Whether a flush of a log goes to the device: one in this program's memory dies with the program.
     sends_flushes: bool,
     /// Whether it was opened for reading only.
@@ -50,6 +55,8 @@ pub struct OpenFile {
     id: FileId,
     /// Its number.
     pub inode: u64,
+    /// Whoever writes it has this.
+    writer: Arc<Mutex<()>>,
 }
 
 impl Volume {
@@ -81,22 +88,34 @@ impl Volume {
         };
         let options = url.split_once('?').map_or("", |(_, options)| options);
         let is_readonly = options.split('&').any(|option| option == "readonly");
-        let volume = Arc::new(Self {
-            files: Mutex::new(Some(files)),
-            sends_flushes,
-            is_readonly,
-            #[cfg(feature = "inside")]
-            inside: None,
-        });
+        let mut volume = Self::of(files, sends_flushes);
+        volume.is_readonly = is_readonly;
+        let volume = Arc::new(volume);
         open.push((url.to_owned(), Arc::downgrade(&volume)));
         Ok(volume)
+    }
+
+    fn of(mut files: Files, sends_flushes: bool) -> Self {
+        let blocks = match files.disk_mut() {
+            AnyDisk::Device(disk) => Some(disk.clone()),
+            #[cfg(feature = "inside")]
+            AnyDisk::Inside(_) => None,
+        };
+        Self {
+            files: Mutex::new(Some(files)),
+            blocks,
+            writers: Mutex::default(),
+            sends_flushes,
+            is_readonly: false,
+            #[cfg(feature = "inside")]
+            inside: None,
+        }
     }
 
     /// Files on blocks that are open already, under a name that no URL has.
     #[cfg(feature = "inside")]
     pub fn over(name: &str, files: Files, sends_flushes: bool) -> Arc<Self> {
-        let files = Mutex::new(Some(files));
-        let volume = Arc::new(Self { files, sends_flushes, is_readonly: false, inside: None });
+        let volume = Arc::new(Self::of(files, sends_flushes));
         lock(&OPEN).push((name.to_owned(), Arc::downgrade(&volume)));
         volume
     }
@@ -109,8 +128,9 @@ impl Volume {
         relay: Arc<crate::engine::Relay>,
         is_readonly: bool,
     ) -> Arc<Self> {
-        let files = Mutex::new(Some(files));
-        let volume = Arc::new(Self { files, sends_flushes: true, is_readonly, inside: Some(relay) });
+        let mut volume = Self::of(files, true);
+        (volume.is_readonly, volume.inside) = (is_readonly, Some(relay));
+        let volume = Arc::new(volume);
         lock(&OPEN).push((name.to_owned(), Arc::downgrade(&volume)));
         volume
     }
@@ -188,7 +208,7 @@ impl Volume {
             let text = format!("{path}: the device was opened for reading, and is write protected");
             return Err(Failure { code: Code::Io, text });
         }
-        self.with(|files| {
+        let opened = self.with(|files| {
             let id = match mode {
                 Mode::Existing => files.open(path)?,
                 Mode::New => match files.remove(path) {
@@ -200,8 +220,9 @@ impl Volume {
                     opened => opened?,
                 },
             };
-            Ok(OpenFile { volume: Arc::clone(self), id, inode: files.stat(path)?.inode.0 })
-        })
+            Ok((id, files.stat(path)?.inode.0))
+        });
+        Ok(self.file(opened?))
     }
 
     /// Locks a file, which is made if it is not there.
@@ -209,10 +230,20 @@ impl Volume {
     /// # Errors
     /// [`FsError::Locked`], as one of the failures.
     pub fn lock_file(self: &Arc<Self>, path: &str) -> Result<OpenFile, Failure> {
-        self.with(|files| {
+        let locked = self.with(|files| {
             let id = files.lock(path, now())?;
-            Ok(OpenFile { volume: Arc::clone(self), id, inode: files.stat(path)?.inode.0 })
-        })
+            Ok((id, files.stat(path)?.inode.0))
+        });
+        Ok(self.file(locked?))
+    }
+
+    /// A file that was opened.
+    fn file(self: &Arc<Self>, (id, inode): (FileId, u64)) -> OpenFile {
+        let mut writers = lock(&self.writers);
+        writers.retain(|_, writer| writer.strong_count() > 0);
+        let writer = writers.get(&inode).and_then(Weak::upgrade).unwrap_or_default();
+        writers.insert(inode, Arc::downgrade(&writer));
+        OpenFile { volume: Arc::clone(self), id, inode, writer }
     }
 
     /// What a path leads to.
@@ -305,31 +336,58 @@ impl OpenFile {
 
     /// Reads from a place on; fewer bytes than asked for only at its end.
     pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize, Failure> {
-        self.with(|files, id| files.read_at(id, offset, out))
+        let Some(mut blocks) = self.volume.blocks.clone() else {
+            return self.with(|files, id| files.read_at(id, offset, out));
+        };
+        let reading = self.with(|files, id| files.reading(id, offset, out))?;
+        Ok(reading.read(&mut blocks, out).map_err(FsError::from)?)
     }
 
     /// Appends: all, or nothing.
     pub fn append(&self, data: &[u8]) -> Result<(), Failure> {
-        self.with(|files, id| files.append(id, data, now()))
+        let _writer = lock(&self.writer);
+        if self.volume.blocks.is_none() {
+            return self.with(|files, id| files.append(id, data, now()));
+        }
+        self.with(|files, id| files.append_apart(id, data, now()))?;
+        self.write_apart(WRITE_BYTES)
+    }
+
+    /// Full blocks that are not on the device go there, if they have at least so many bytes, and others have the files meanwhile.
+    fn write_apart(&self, bytes_min: usize) -> Result<(), Failure> {
+        let Some(mut blocks) = self.volume.blocks.clone() else { return Ok(()) };
+        let Some(writing) = self.with(|files, id| files.writing(id, bytes_min))? else { return Ok(()) };
+        let done = writing.write(&mut blocks);
+        self.with(|files, _| files.written(writing, done.is_ok()))?;
+        Ok(done.map_err(FsError::from)?)
     }
 
     /// Makes it shorter, or longer by zeros.
     pub fn truncate(&self, bytes: u64) -> Result<(), Failure> {
+        let _writer = lock(&self.writer);
         self.with(|files, id| files.truncate(id, bytes, now()))
     }
 
     /// Sends what was appended to the device, without waiting until it is durable.
     pub fn send(&self) -> Result<(), Failure> {
+        let _writer = lock(&self.writer);
+        self.write_apart(1)?;
         self.with(Files::send_file)
     }
 
     /// What it has, and its name, outlive the program when this returns. A device in memory does not, so nothing is sent there.
     pub fn flush(&self) -> Result<(), Failure> {
-        if self.volume.sends_flushes { self.with(Files::flush_file) } else { Ok(()) }
+        if !self.volume.sends_flushes {
+            return Ok(());
+        }
+        let _writer = lock(&self.writer);
+        self.with(Files::flush_file)
     }
 
     /// What it has, and its name, are durable when this returns.
     pub fn sync(&self) -> Result<(), Failure> {
+        let _writer = lock(&self.writer);
+        self.write_apart(1)?;
         self.with(Files::sync_file)
     }
 }

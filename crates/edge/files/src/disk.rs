@@ -2,11 +2,11 @@
 //! A block namespace as the file system's device.
 
 use crate::{Disk, DiskError};
-use saker::Block;
+use saker::{Block, SharedBlock};
 
-/// A block namespace, opened.
-#[derive(Debug)]
-pub struct BlockDisk(Block);
+/// A block namespace, opened. Clones share it, and are for several threads.
+#[derive(Clone, Debug)]
+pub struct BlockDisk(SharedBlock);
 
 fn told<T>(done: Result<T, saker::Error>) -> Result<T, DiskError> {
     done.map_err(|error| DiskError::new(error.to_string()))
@@ -18,13 +18,13 @@ impl BlockDisk {
     /// # Errors
     /// The device's.
     pub fn open(url: &str) -> Result<Self, saker::Error> {
-        Block::open(url).map(Self)
+        Block::open(url).map(Self::over)
     }
 
     /// On blocks that are open already.
     #[must_use]
     pub fn over(blocks: Block) -> Self {
-        Self(blocks)
+        Self(blocks.share())
     }
 
     /// What the device counts, if it is in this process.

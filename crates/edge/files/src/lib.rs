@@ -19,7 +19,9 @@
 mod disk;
 
 pub use disk::BlockDisk;
-pub use saker_kvfs::{Disk, DiskError, FileId, Format, Fs, FsError, Kind, Report, Space, Stat};
+pub use saker_kvfs::{
+    Disk, DiskError, FileId, Format, Fs, FsError, Kind, Reading, Report, Space, Stat, WRITE_BYTES, Writing,
+};
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -3,6 +3,9 @@
 
 mod data;
 mod facts;
+mod shared;
+
+pub use shared::SharedBlock;
 
 use crate::device::{self, Opened, Wanted, block_queue};
 use crate::error::Error;

@@ -33,7 +33,7 @@ pub use backup::{
     Backup, BackupError, BackupNamespace, BackupOptions, Consistency, RestoreOptions, back_up, back_up_kv,
     read_backup, restore, restore_kv,
 };
-pub use block::Block;
+pub use block::{Block, SharedBlock};
 pub use create::{CreatedImage, ImagePlan, NamespacePlan, create_image, new_uuid};
 pub use device::records::device_config;
 pub use device::{build_device, build_device_at, close_device, refuse_damaged, refuse_hybrid};

@@ -50,6 +50,9 @@ mod reserved;
 mod salvage;
 mod sessions;
 mod settings;
+#[path = "support/shared_blocks.rs"]
+mod shared_block_cases;
+mod shared_blocks;
 mod sigkill;
 #[path = "support/split_between.rs"]
 mod split_between;

@@ -33,6 +33,9 @@ pub enum FsError {
     /// Nobody has this file open.
     #[error("the file is closed")]
     Closed,
+    /// Its blocks are being written without the file system.
+    #[error("the file is being written; wait until that is done")]
+    Busy,
     /// No block is free.
     #[error("no space is left: {0}; remove files, or make the namespace larger")]
     NoSpace(&'static str),

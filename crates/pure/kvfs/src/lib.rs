@@ -46,6 +46,6 @@ pub mod tree;
 pub use check::{Report, check};
 pub use disk::{Disk, DiskError};
 pub use error::FsError;
-pub use fs::{FileId, Format, Fs, Space};
+pub use fs::{FileId, Format, Fs, Reading, Space, WRITE_BYTES, Writing};
 pub use inode::InodeId;
 pub use tree::{Kind, Stat};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Random histories against the model, with power cut at every event, and again in what follows.
 
+use crate::apart::Apart;
 use crate::disk::{Cached, Loss, bytes};
 use crate::model::{Model, shown};
 use saker_kvfs::{FileId, Format, Fs, FsError, check};
@@ -22,29 +23,48 @@ const NAMES: [&str; 4] = [
     "d-name-that-takes-a-part-of-a-block-of-a-checkpoint-",
 ];
 
-struct Run {
-    fs: Fs<Cached>,
-    model: Model,
+pub struct Run {
+    pub fs: Fs<Cached>,
+    pub model: Model,
     rng: Rng,
-    open: Vec<(FileId, u64)>,
-    full: u64,
+    pub open: Vec<(FileId, u64)>,
+    pub full: u64,
     /// Of so many steps all but one append to a file that is a log, and flush it.
     logs: u64,
+    /// What is moved without the file system.
+    pub apart: Option<Apart>,
 }
 
 /// What a history comes to: an error of the device ends it.
-type Went = Result<(), FsError>;
+pub type Went = Result<(), FsError>;
 
 impl Run {
     fn new(disk: Cached, seed: Seed, logs: u64) -> Result<Self, FsError> {
         let fs = Fs::format(disk, Format { identity: seed.0, area_bytes: Some(AREA_BYTES) })?;
         let rng = seed.child("history").rng();
-        Ok(Self { fs, model: Model::new(), rng, open: Vec::new(), full: 0, logs })
+        Ok(Self { fs, model: Model::new(), rng, open: Vec::new(), full: 0, logs, apart: None })
+    }
+
+    /// The same, and bytes are moved without the file system, too.
+    pub fn with_apart(disk: Cached, seed: Seed, logs: u64) -> Result<Self, FsError> {
+        let apart = Some(Apart::new(disk.clone(), seed));
+        Ok(Self { apart, ..Self::new(disk, seed, logs)? })
+    }
+
+    /// What is done to a file next wants it alone.
+    fn alone(&mut self, id: u64) -> Went {
+        self.apart.as_mut().map_or(Ok(()), |apart| apart.finish(&mut self.fs, id))
+    }
+
+    /// What users see.
+    pub fn shown(&mut self) -> crate::model::Shown {
+        shown(&mut self.fs).expect("reads").0
     }
 
     /// A few bytes for the last file that was opened, and a flush of it.
     fn log(&mut self) -> Went {
         let Some((file, id)) = self.open.last().copied() else { return Ok(()) };
+        self.alone(id)?;
         let most = [3, 40, 200, 1200][self.rng.below(4) as usize];
         let data = bytes(&mut self.rng, most);
         match self.fs.append(file, &data, 4) {
@@ -113,6 +133,9 @@ impl Run {
         match self.rng.below(29) {
             0..3 => {
                 let path = self.path();
+                if let Some(id) = self.model.file(&path) {
+                    self.alone(id)?;
+                }
                 let wanted = self.model.create(&path);
                 let file = self.fs.create(&path, 1);
                 if let Some(file) = self.agrees(file, wanted, &format!("create {path}"))? {
@@ -169,6 +192,7 @@ impl Run {
     fn use_file(&mut self, n: u64) -> Went {
         let at = self.rng.below(self.open.len() as u64) as usize;
         let (file, id) = self.open[at];
+        self.alone(id)?;
         match n {
             10..14 => {
                 let data = bytes(&mut self.rng, 1800);
@@ -215,9 +239,10 @@ impl Run {
         Ok(())
     }
 
-    fn steps(&mut self, steps: u64) -> Went {
+    pub fn steps(&mut self, steps: u64) -> Went {
         (0..steps).try_for_each(|n| {
             self.step()?;
+            self.apart_step()?;
             assert_eq!(self.fs.check(), Ok(()), "step {n}");
             Ok(())
         })
@@ -246,7 +271,7 @@ fn users_see_what_they_did() {
 }
 
 /// Nothing is lost of the space, whatever was done.
-fn everything_removed_is_free(mut fs: Fs<Cached>) {
+pub fn everything_removed_is_free(mut fs: Fs<Cached>) {
     let (all, _) = shown(&mut fs).expect("reads");
     for (path, bytes) in all.iter().rev() {
         let done = if bytes.is_some() { fs.remove(path) } else { fs.remove_directory(path) };
@@ -285,7 +310,7 @@ fn recovers(run: &Run, disk: &Cached, loss: Loss, what: &str) -> (Fs<Cached>, Mo
 }
 
 /// Whatever a cut at that event leaves. How many cuts.
-fn what_was_cut(run: &Run, disk: &Cached, seed: u64, event: u64) -> u64 {
+pub fn what_was_cut(run: &Run, disk: &Cached, seed: u64, event: u64) -> u64 {
     for (n, loss) in Loss::ALL.into_iter().enumerate() {
         let what = format!("seed {seed}, event {event}, {loss:?}");
         let after = disk.after_cut(loss, Seed(seed).index(event));
@@ -334,8 +359,15 @@ fn a_cut_at_every_event_of_a_log_leaves_a_prefix() {
 /// What was recovered is used, and power goes once more.
 fn again(fs: Fs<Cached>, model: Model, disk: Cached, what: &str) {
     let seed = Seed(what.len() as u64).child(what);
-    let mut run =
-        Run { fs, model, rng: seed.rng(), open: Vec::new(), full: 0, logs: what.len() as u64 % 2 * 5 };
+    let mut run = Run {
+        fs,
+        model,
+        rng: seed.rng(),
+        open: Vec::new(),
+        full: 0,
+        logs: what.len() as u64 % 2 * 5,
+        apart: None,
+    };
     let mut rng = seed.child("events").rng();
     disk.cut_at(disk.events() + rng.below(40));
     if let Err(error) = run.steps(40) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The file system against a model in memory, power cuts, full devices and forged bytes.
 
+mod apart;
 mod cuts;
 mod disk;
 mod files;

@@ -33,7 +33,7 @@ pub fn of_files(error: &FsError) -> CliError {
             CliError::failed(text, "restore it from a backup, or make a new one with `saker fs mkfs --force`")
         }
         FsError::Disk(_) => CliError::failed(text, "see the device with `saker info`"),
-        FsError::Locked(_) | FsError::Closed => CliError::failed(text, "try again"),
+        FsError::Locked(_) | FsError::Closed | FsError::Busy => CliError::failed(text, "try again"),
         FsError::Name(_) | FsError::NoSpace(_) | FsError::Stopped(_) | FsError::NoFileSystem => {
             divided(&text, CliError::failed)
         }

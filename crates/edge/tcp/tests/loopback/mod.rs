@@ -48,6 +48,9 @@ mod scans;
 mod sessions;
 #[path = "../../../saker/tests/support/settings.rs"]
 mod settings;
+#[path = "../../../saker/tests/support/shared_blocks.rs"]
+mod shared_block_cases;
+mod shared_blocks;
 mod spaces;
 mod split_beside;
 #[path = "../../../saker/tests/support/split_between.rs"]

@@ -38,7 +38,7 @@ pub(super) fn write_blocks(
 }
 
 impl<D: Disk> Fs<D> {
-    fn live(&self, file: FileId) -> Result<(InodeId, &Live), FsError> {
+    pub(super) fn live(&self, file: FileId) -> Result<(InodeId, &Live), FsError> {
         let inode = self.inode(file)?;
         self.live.get(&inode).map(|live| (inode, live)).ok_or(FsError::Closed)
     }
@@ -60,6 +60,19 @@ impl<D: Disk> Fs<D> {
     /// # Errors
     /// [`FsError::NoSpace`], the device's.
     pub fn append(&mut self, file: FileId, data: &[u8], time: u64) -> Result<(), FsError> {
+        let inode = self.append_to_tail(file, data, time)?;
+        if self.live_mut(inode)?.tail.len() >= WRITE_BYTES { self.write_out(inode, false) } else { Ok(()) }
+    }
+
+    /// The same, and nothing goes to the device: [`Self::writing`] says what is to.
+    ///
+    /// # Errors
+    /// As of [`Self::append`].
+    pub fn append_apart(&mut self, file: FileId, data: &[u8], time: u64) -> Result<(), FsError> {
+        self.append_to_tail(file, data, time).map(drop)
+    }
+
+    fn append_to_tail(&mut self, file: FileId, data: &[u8], time: u64) -> Result<InodeId, FsError> {
         self.is_going()?;
         let inode = self.inode(file)?;
         self.bring_tail(inode)?;
@@ -69,7 +82,7 @@ impl<D: Disk> Fs<D> {
         live.bytes += data.len() as u64;
         live.time = time;
         live.is_dirty |= !data.is_empty();
-        if live.tail.len() >= WRITE_BYTES { self.write_out(inode, false) } else { Ok(()) }
+        Ok(inode)
     }
 
     /// A file's last block comes to the tail, if it is not full.
@@ -146,16 +159,21 @@ impl<D: Disk> Fs<D> {
         }
     }
 
+    /// The block with the last trailer can be written.
+    pub(super) fn settle_before_write(&mut self, inode: InodeId) -> Result<(), FsError> {
+        if self.journal.is_lengthened() {
+            self.settle()?;
+        }
+        self.settle_file(inode)
+    }
+
     /// Writes a file's tail to the device, its last block too if `all`.
     pub(super) fn write_out(&mut self, inode: InodeId, all: bool) -> Result<(), FsError> {
         let block_bytes = self.block_bytes();
         if !self.live.get(&inode).is_some_and(|live| live.is_dirty) {
             return Ok(());
         }
-        if self.journal.is_lengthened() {
-            self.settle()?;
-        }
-        self.settle_file(inode)?;
+        self.settle_before_write(inode)?;
         let live = self.live.get_mut(&inode).ok_or(FsError::Closed)?;
         let full = live.tail.len() as u64 / block_bytes * block_bytes;
         let bytes = if all { (live.tail.len() as u64).next_multiple_of(block_bytes) } else { full };
@@ -179,18 +197,8 @@ impl<D: Disk> Fs<D> {
     /// The device's, [`FsError::Closed`].
     pub fn read_at(&mut self, file: FileId, offset: u64, out: &mut [u8]) -> Result<usize, FsError> {
         let (inode, live) = self.live(file)?;
-        let end = offset.saturating_add(out.len() as u64).min(live.bytes);
-        let bytes = end.saturating_sub(offset) as usize;
-        let out = &mut out[..bytes];
-        // Without its tail a file is all on the device.
-        let on_device =
-            if live.has_tail { live.tail_at.clamp(offset, end.max(offset)) } else { end.max(offset) };
-        let (below, from_tail) = out.split_at_mut((on_device - offset) as usize);
-        if !from_tail.is_empty() {
-            let start = (on_device - live.tail_at) as usize;
-            from_tail.copy_from_slice(&live.tail[start..start + from_tail.len()]);
-        }
-        self.read_blocks(inode, offset, below)?;
+        let (on_device, bytes) = live.copy_tail(offset, out);
+        self.read_blocks(inode, offset, &mut out[..on_device])?;
         Ok(bytes)
     }
 

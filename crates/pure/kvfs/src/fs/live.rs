@@ -27,6 +27,8 @@ pub struct Live {
     pub has_tail: bool,
     /// Whether its last name is gone.
     pub is_gone: bool,
+    /// Whether somebody writes its full blocks without the file system.
+    pub is_written_apart: bool,
 }
 
 impl Live {
@@ -44,7 +46,22 @@ impl Live {
             is_dirty: false,
             has_tail: tail_at == file.bytes,
             is_gone: false,
+            is_written_apart: false,
         }
+    }
+
+    /// Copies what the tail has of the bytes from a place on to the end of `out`. How many of them are on the device, before it, and how many
+    /// there are.
+    pub fn copy_tail(&self, offset: u64, out: &mut [u8]) -> (usize, usize) {
+        let end = offset.saturating_add(out.len() as u64).min(self.bytes).max(offset);
+        // Without its tail a file is all on the device.
+        let on_device = if self.has_tail { self.tail_at.clamp(offset, end) } else { end };
+        let from_tail = &mut out[(on_device - offset) as usize..(end - offset) as usize];
+        if !from_tail.is_empty() {
+            let start = (on_device - self.tail_at) as usize;
+            from_tail.copy_from_slice(&self.tail[start..start + from_tail.len()]);
+        }
+        ((on_device - offset) as usize, (end - offset) as usize)
     }
 
     /// Blocks that its bytes need.

@@ -2,6 +2,7 @@
 //! The file system: mounting, what is recorded when, and the space that it takes. `names` has directories, `data` what is in files,
 //! `sync` what makes both durable, `flush` and `follow` what only outlives the program.
 
+mod apart;
 mod data;
 mod facts;
 mod flush;
@@ -21,6 +22,8 @@ use crate::layout::Layout;
 use crate::op::{Op, RUN_BYTES};
 use crate::space::SpaceMap;
 use crate::tree::Tree;
+pub use apart::{Reading, Writing};
+pub use data::WRITE_BYTES;
 use follow::Followed;
 use live::Live;
 use std::collections::{BTreeMap, BTreeSet};

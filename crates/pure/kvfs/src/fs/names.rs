@@ -49,12 +49,13 @@ impl<D: Disk> Fs<D> {
     /// Makes an empty file and opens it. A file that has the name is emptied.
     ///
     /// # Errors
-    /// [`FsError::NotFound`] of a directory above, [`FsError::IsADirectory`], [`FsError::NoSpace`].
+    /// [`FsError::NotFound`] of a directory above, [`FsError::IsADirectory`], [`FsError::NoSpace`], [`FsError::Busy`].
     pub fn create(&mut self, path: &str, time: u64) -> Result<FileId, FsError> {
         self.is_going()?;
         let (parent, name) = self.place(path)?;
         if let Some(inode) = self.tree.lookup(parent, name) {
             self.as_file(inode, path)?;
+            self.is_not_written_apart(inode)?;
             let file = self.open_inode(inode);
             return match self.truncate(file, 0, time) {
                 Ok(()) => Ok(file),

@@ -130,15 +130,20 @@ impl<D: Disk> Fs<D> {
     /// Closes a file. What was not synced of it can be read and is durable after the next [`Self::sync`].
     ///
     /// # Errors
-    /// The device's: the file is closed all the same.
+    /// [`FsError::Busy`]; the device's: the file is closed all the same.
     pub fn close(&mut self, file: FileId) -> Result<(), FsError> {
-        let inode = self.handles.remove(&file).ok_or(FsError::Closed)?;
+        let inode = self.inode(file)?;
         let live = self.live_mut(inode)?;
+        if live.handles == 1 && live.is_written_apart {
+            return Err(FsError::Busy);
+        }
         live.handles -= 1;
-        if live.handles > 0 {
+        let (left, is_gone) = (live.handles, live.is_gone);
+        self.handles.remove(&file);
+        if left > 0 {
             return Ok(());
         }
-        if live.is_gone {
+        if is_gone {
             self.drop_live(inode);
             return Ok(());
         }

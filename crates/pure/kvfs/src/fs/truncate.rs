@@ -12,10 +12,11 @@ impl<D: Disk> Fs<D> {
     /// Makes a file shorter, or longer by zeros.
     ///
     /// # Errors
-    /// The device's, [`FsError::NoSpace`].
+    /// The device's, [`FsError::NoSpace`], [`FsError::Busy`].
     pub fn truncate(&mut self, file: FileId, bytes: u64, time: u64) -> Result<(), FsError> {
         self.is_going()?;
         let inode = self.inode(file)?;
+        self.is_not_written_apart(inode)?;
         self.settle_file(inode)?;
         let has = self.live_mut(inode)?.bytes;
         if bytes >= has {
