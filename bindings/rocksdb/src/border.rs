@@ -6,6 +6,7 @@
 
 use crate::outcome::{Code, Failure, Outcome};
 use crate::volume::{self, Mode, OpenFile, Volume};
+use crate::watch::{self, Condition, Watch};
 use saker_files::{Kind, Stat};
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -348,4 +349,46 @@ pub unsafe extern "C" fn saker_path_link(volume: *const Volume, from: Text, to: 
     // SAFETY: the caller has the volume, and both texts are valid for this call.
     let (volume, to) = unsafe { (borrowed(volume), to.path()) };
     on_path!(told, from, |from| volume.link(from, to?));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn saker_watch_of(number: u64) -> *const Watch {
+    watch::of(number).map_or(std::ptr::null(), Arc::into_raw)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn saker_watch_leave(watch: *const Watch) {
+    if !watch.is_null() {
+        // SAFETY: it was given out, and is given back once.
+        drop(unsafe { Arc::from_raw(watch) });
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn saker_watch_condition(watch: *const Watch, condition: i32) {
+    let condition = match condition {
+        1 => Condition::Delayed,
+        2 => Condition::Stopped,
+        _ => Condition::GoesOn,
+    };
+    // SAFETY: it was given out and not given back, or is null.
+    if let Some(watch) = unsafe { watch.as_ref() } {
+        watch.is_now(condition);
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn saker_watch_flushed(watch: *const Watch) {
+    // SAFETY: it was given out and not given back, or is null.
+    if let Some(watch) = unsafe { watch.as_ref() } {
+        watch.flushed();
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn saker_watch_compacted(watch: *const Watch) {
+    // SAFETY: it was given out and not given back, or is null.
+    if let Some(watch) = unsafe { watch.as_ref() } {
+        watch.compacted();
+    }
 }

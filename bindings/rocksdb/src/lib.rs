@@ -2,7 +2,8 @@
 //! RocksDB keeps its files on a block namespace of a Saker device.
 //!
 //! The library registers a `rocksdb::FileSystem` for URIs that begin with `saker://`; what follows is a device URL. RocksDB's side is
-//! `shim/file_system.cc`. A listener of RocksDB's tells [`watch`] when writes are stopped. The file system calls what [`border`] has, and [`volume`] does the work on [`saker_files`].
+//! `shim/file_system.cc`. A listener of RocksDB's tells [`watch`] when writes are stopped.
+//! The file system calls what [`border`] has, and [`volume`] does the work on [`saker_files`].
 //!
 //! A panic ends the process, after a line on stderr: RocksDB is not safe for exceptions.
 

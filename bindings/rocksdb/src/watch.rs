@@ -78,6 +78,21 @@ impl Watch {
         }
     }
 
+    /// Writes are stopped, delayed or go on from now on.
+    pub fn is_now(&self, condition: Condition) {
+        self.changed(condition, Instant::now());
+    }
+
+    /// A memtable has become a table.
+    pub fn flushed(&self) {
+        self.state().told.flushes += 1;
+    }
+
+    /// A compaction has ended.
+    pub fn compacted(&self) {
+        self.state().told.compactions += 1;
+    }
+
     fn told(&self, now: Instant) -> Told {
         let state = self.state();
         let lasting = state.stopped_at.map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
@@ -124,68 +139,10 @@ fn all() -> MutexGuard<'static, BTreeMap<u64, Arc<Watch>>> {
     ALL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What watcher `number` is told by; the listener gives it back by [`saker_watch_leave`]. Null: there is none.
-#[unsafe(no_mangle)]
-pub extern "C" fn saker_watch_of(number: u64) -> *const Watch {
-    all().get(&number).map_or(std::ptr::null(), |watch| Arc::into_raw(Arc::clone(watch)))
-}
-
-/// The listener goes.
-///
-/// # Safety
-/// It is one of [`saker_watch_of`], and nobody uses it any more.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn saker_watch_leave(watch: *const Watch) {
-    if !watch.is_null() {
-        // SAFETY: as the caller says.
-        drop(unsafe { Arc::from_raw(watch) });
-    }
-}
-
-/// Runs `tell` on a watch, unless nobody watches.
-///
-/// # Safety
-/// It is one of [`saker_watch_of`], and was not given back.
-unsafe fn on(watch: *const Watch, tell: impl FnOnce(&Watch)) {
-    // SAFETY: as the caller says.
-    if let Some(watch) = unsafe { watch.as_ref() } {
-        tell(watch);
-    }
-}
-
-/// Writes are stopped, delayed or go on from now on.
-///
-/// # Safety
-/// As of [`on`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn saker_watch_condition(watch: *const Watch, condition: i32) {
-    let condition = match condition {
-        1 => Condition::Delayed,
-        2 => Condition::Stopped,
-        _ => Condition::GoesOn,
-    };
-    // SAFETY: as the caller says.
-    unsafe { on(watch, |watch| watch.changed(condition, Instant::now())) }
-}
-
-/// A memtable has become a table.
-///
-/// # Safety
-/// As of [`on`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn saker_watch_flushed(watch: *const Watch) {
-    // SAFETY: as the caller says.
-    unsafe { on(watch, |watch| watch.state().told.flushes += 1) }
-}
-
-/// A compaction has ended.
-///
-/// # Safety
-/// As of [`on`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn saker_watch_compacted(watch: *const Watch) {
-    // SAFETY: as the caller says.
-    unsafe { on(watch, |watch| watch.state().told.compactions += 1) }
+/// What watcher `number` is told by. `None`: there is none.
+#[must_use]
+pub fn of(number: u64) -> Option<Arc<Watch>> {
+    all().get(&number).map(Arc::clone)
 }
 
 #[cfg(test)]
@@ -217,22 +174,14 @@ mod tests {
     #[test]
     fn a_listener_whose_watcher_went_still_tells_and_a_new_one_of_its_name_tells_nobody() {
         let watcher = Watcher::add();
-        let (number, watch) = (watcher.number, saker_watch_of(watcher.number));
-        // SAFETY: it is what was given out.
-        unsafe { saker_watch_flushed(watch) };
-        assert_eq!(watcher.told().flushes, 1);
+        let number = watcher.number;
+        let listener = of(number).expect("somebody watches");
+        listener.flushed();
+        listener.is_now(Condition::GoesOn);
+        let told = watcher.told();
+        assert_eq!((told.flushes, told.condition), (1, Some(Condition::GoesOn)));
         drop(watcher);
-        // SAFETY: it was not given back before.
-        unsafe {
-            saker_watch_compacted(watch);
-            saker_watch_leave(watch);
-        }
-        let nobody = saker_watch_of(number);
-        assert!(nobody.is_null());
-        // SAFETY: nobody is told.
-        unsafe {
-            saker_watch_condition(nobody, 2);
-            saker_watch_leave(nobody);
-        }
+        listener.compacted();
+        assert!(of(number).is_none());
     }
 }
