@@ -7,6 +7,7 @@ use saker_engine::{KvError, WriteCondition, WriteStallCause};
 use saker_host::host_kv::{Answer, Begun, Op, Outcome, Ticket, Work};
 use saker_host::{Connection, Driver, HostError};
 use saker_hybrid::main_tree::{Limits, Load, Made, MainTree};
+use saker_hybrid::record::Stamp;
 use saker_sim::{Duration, Instant};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -78,6 +79,11 @@ pub trait Rocks: Send {
     fn fill_bytes(&self) -> (u64, u64);
     /// Counters by name.
     fn counters(&self) -> Vec<(&'static str, u64)>;
+}
+
+/// Whether a write deletes. The store puts a tombstone where the device may have a copy.
+fn makes_room((_, value): &Write<'_>) -> bool {
+    value.is_none_or(|record| Stamp::split(record).is_some_and(|(stamp, _)| stamp.is_tombstone))
 }
 
 /// A write that waits for the end of a stop.
@@ -202,7 +208,7 @@ impl RocksTree {
             return Some(Err(KvError::ValueSize));
         }
         let (puts_fit, deletes_fit) = self.room();
-        let has_room = if writes.iter().any(|(_, value)| value.is_some()) { puts_fit } else { deletes_fit };
+        let has_room = if writes.iter().all(makes_room) { deletes_fit } else { puts_fit };
         if !has_room {
             // Others may have made room.
             self.room = None;

@@ -191,6 +191,10 @@ fn where_there_is_no_room_for_puts_deletes_go_on() {
     fake.said().room = (false, true);
     tree.set_now(Instant::from_nanos(1) + ROOM_LASTS);
     assert_eq!(tree.submit(put(), Work::Free), Ok(Err(KvError::CapacityExceeded)));
+    let of = |is_tombstone| Stamp { sequence: 7, is_tombstone }.record(b"");
+    let record = |is_tombstone| Op::Put(b"key".to_vec(), of(is_tombstone));
+    assert_eq!(tree.submit(record(false), Work::Free), Ok(Err(KvError::CapacityExceeded)), "an empty value");
+    assert_eq!(tree.submit(record(true), Work::Free), Ok(Ok(Answer::Done)), "a tombstone");
     let delete = Op::Delete(b"key".to_vec());
     assert_eq!(tree.submit(delete.clone(), Work::Free), Ok(Ok(Answer::Done)));
     assert_eq!(tree.submit(delete, Work::Free), Ok(Err(KvError::NotFound)));
