@@ -140,8 +140,8 @@ fn told_by(told: &Told, name: &str) -> u64 {
         "write_stops" => told.stops,
         "write_stopped_micros" => told.stopped.as_micros() as u64,
         "write_delays" => told.delays,
-        "num_flushes" => told.flushes,
-        "num_compactions" => told.compactions,
+        "flushes" => told.flushes,
+        "compactions" => told.compactions,
         _ => 0,
     }
 }
@@ -221,8 +221,12 @@ impl Run {
             "write_stops",
             "write_stopped_micros",
             "write_delays",
-            "num_flushes",
-            "num_compactions",
+            "flushes",
+            "compactions",
+            "longest_write_held_ns",
+            "longest_write_in_line_ns",
+            "longest_write_in_main_ns",
+            "longest_write_in_device_ns",
         ];
         let counted = names.map(|name| format!("{name} {}", store.counter(name))).join(", ");
         let (redirected, (events, late)) = (store.counter("redirected_writes"), store.lag());
