@@ -135,7 +135,7 @@ impl Run {
 #[test]
 fn users_see_what_they_did() {
     let (mut begun, mut failed, mut read) = (0, 0, 0);
-    for seed in saker_testing::seeds(tier(20, 400)) {
+    for seed in saker_testing::seeds(tier(6, 400)) {
         let mut run = Run::with_apart(Cached::new(8000), Seed(seed), seed % 2 * 6).expect("makes");
         run.steps(1200).expect("the device works");
         let mut apart = run.apart.take().expect("it is there");
@@ -149,13 +149,13 @@ fn users_see_what_they_did() {
         assert!(crate::model::shown(&mut fs).expect("reads").0 == seen, "seed {seed}: mounted again");
         everything_removed_is_free(fs);
     }
-    assert!(begun > 500 && failed > 50 && read > 1000, "{begun} writes, {failed} failed, {read} reads");
+    assert!(begun > 200 && failed > 20 && read > 400, "{begun} writes, {failed} failed, {read} reads");
 }
 
 #[test]
 fn a_cut_at_every_event_leaves_a_prefix() {
     let (mut cuts, mut begun) = (0, 0);
-    for seed in saker_testing::seeds(tier(4, 200)) {
+    for seed in saker_testing::seeds(tier(2, 200)) {
         for event in 0.. {
             let disk = Cached::new(700);
             let mut run = Run::with_apart(disk.clone(), Seed(seed), seed % 2 * 8).expect("makes");
@@ -170,7 +170,7 @@ fn a_cut_at_every_event_leaves_a_prefix() {
             }
         }
     }
-    assert!(cuts > 2000 && begun > 50, "{cuts} cuts, {begun} writes");
+    assert!(cuts > 1000 && begun > 20, "{cuts} cuts, {begun} writes");
 }
 
 fn made(disk: &Cached) -> (Fs<Cached>, FileId) {
@@ -210,23 +210,36 @@ fn a_file_that_is_being_written_is_neither_cut_nor_closed_nor_written_again() {
     assert_eq!(fs.space().free, fs.space().total);
 }
 
-/// A flush of the device that came before the bytes did covers nothing of them: the next sync flushes again.
+/// A flush of the device that came before the bytes did covers nothing of them: the next sync flushes them before its record names them.
 #[test]
 fn a_sync_of_another_file_meanwhile_does_not_count_for_this_one() {
-    let mut disk = Cached::new(600);
-    let (mut fs, file) = made(&disk);
-    let other = fs.create("/other", 1).expect("made");
     let data = vec![7; 4 * BLOCK_BYTES as usize];
-    fs.append_apart(file, &data, 1).expect("room");
-    let writing = fs.writing(file, 1).expect("open").expect("full blocks");
-    fs.append(other, b"other", 1).expect("room");
-    fs.sync_file(other).expect("synced");
-    writing.write(&mut disk).expect("written");
-    fs.written(writing, true).expect("it is open");
-    fs.sync_file(file).expect("synced");
-    for loss in crate::disk::Loss::ALL {
-        let mut fs = Fs::mount(disk.after_cut(loss, Seed(1))).expect("mounts");
-        let file = fs.open("/table").expect("there");
-        assert_eq!(all(&mut fs, file), data, "{loss:?}");
+    for event in 0.. {
+        let mut disk = Cached::new(600);
+        let (mut fs, file) = made(&disk);
+        fs.sync().expect("synced");
+        let other = fs.create("/other", 1).expect("made");
+        fs.append_apart(file, &data, 1).expect("room");
+        let writing = fs.writing(file, 1).expect("open").expect("full blocks");
+        fs.append(other, b"other", 1).expect("room");
+        fs.sync_file(other).expect("synced");
+        writing.write(&mut disk).expect("written");
+        fs.written(writing, true).expect("it is open");
+        disk.cut_at(disk.events() + event);
+        let synced = fs.sync_file(file).is_ok();
+        for loss in crate::disk::Loss::ALL {
+            let mut fs = Fs::mount(disk.after_cut(loss, Seed(event))).expect("mounts");
+            let file = fs.open("/table").expect("there");
+            let left = all(&mut fs, file);
+            assert!(
+                left == data || left.is_empty() && !synced,
+                "event {event}, {loss:?}: {} bytes",
+                left.len()
+            );
+        }
+        if synced {
+            assert!(event > 2, "{event} events");
+            break;
+        }
     }
 }

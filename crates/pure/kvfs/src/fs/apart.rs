@@ -101,7 +101,6 @@ impl<D: Disk> Fs<D> {
             return Ok(None);
         }
         self.settle_before_write(inode)?;
-        self.is_unflushed = true;
         let live = self.live_mut(inode)?;
         live.is_written_apart = true;
         let from = live.tail_at;
