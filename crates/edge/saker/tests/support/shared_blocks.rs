@@ -71,6 +71,7 @@ pub fn blocks_each(disk: &SharedBlock) -> u64 {
 /// Threads that each do so much, and find what they wrote. What each wrote, from the first block on.
 pub fn everything(disk: &SharedBlock, seed: u64, steps: u32) -> Vec<u8> {
     let each = blocks_each(disk);
+    disk.trim(0, disk.blocks()).expect("others have used it");
     let wrote: Vec<Vec<u8>> = std::thread::scope(|scope| {
         let started = (0..THREADS).map(|n| {
             scope.spawn(move || {
@@ -97,6 +98,7 @@ pub fn everything(disk: &SharedBlock, seed: u64, steps: u32) -> Vec<u8> {
 /// Threads that read and write until the device fails or is closed: each is told so, and none waits for ever. How many calls ended well.
 pub fn until_it_ends(disk: &SharedBlock, seed: u64, end: impl FnOnce(&SharedBlock) + Send) -> u64 {
     let each = blocks_each(disk);
+    disk.trim(0, disk.blocks()).expect("others have used it");
     std::thread::scope(|scope| {
         let started = (0..THREADS).map(|n| {
             scope.spawn(move || {
