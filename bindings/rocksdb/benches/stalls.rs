@@ -274,10 +274,11 @@ fn random(state: &mut u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// The last processor of this machine for the device, the others for whoever else runs. `None`: there is only one.
+/// The last processor for the device, the others for whoever else runs. `None`: there is only one, or this process may not have them all.
 fn parted() -> Option<(usize, Vec<usize>)> {
     let last = std::thread::available_parallelism().ok()?.get() - 1;
-    (last > 0).then(|| (last, (0..last).collect()))
+    let all: Vec<usize> = (0..=last).collect();
+    (last > 0 && saker_runtime::cpus::are_there(&all)).then(|| (last, (0..last).collect()))
 }
 
 /// What was typed.

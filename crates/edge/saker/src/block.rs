@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The door to a block namespace: `Block::open(url)`.
 
-mod call;
 mod data;
 mod facts;
 mod pieces;
 mod shared;
-mod shared_data;
 
 pub use shared::SharedBlock;
 

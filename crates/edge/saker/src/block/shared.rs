@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A block namespace for several threads: commands of all of them are in flight at once.
 
+mod call;
+mod data;
+
 use super::Block;
-use super::call::{Awaited, Call, Submit};
 use super::pieces::check;
 use crate::error::Error;
+use call::{Awaited, Call, Submit};
 use saker_host::{Driver, HostError};
 use saker_runtime::pause::Pausing;
 use std::ops::Range;
@@ -152,12 +155,12 @@ impl SharedBlock {
         block.close()
     }
 
-    pub(super) fn check(&self, first: u64, bytes: usize) -> Result<(), Error> {
+    fn check(&self, first: u64, bytes: usize) -> Result<(), Error> {
         check((self.block_bytes, self.blocks), first, bytes)
     }
 
     /// Sends the commands of a call, several at a time, and waits for all of them.
-    pub(super) fn run<'a>(
+    fn run<'a>(
         &self,
         parts: &'a mut dyn Iterator<Item = (u64, Range<usize>)>,
         submit: &'a mut Submit<'a>,

@@ -9,6 +9,21 @@ use crate::disk::{Disk, DiskError};
 use crate::error::FsError;
 use crate::extent::Extent;
 
+/// Reads bytes of a file from where they are, one place behind the other.
+pub(super) fn read_places(
+    disk: &mut impl Disk,
+    places: Vec<(u64, usize)>,
+    out: &mut [u8],
+) -> Result<(), DiskError> {
+    let mut rest = out;
+    for (at, bytes) in places {
+        let (part, behind) = rest.split_at_mut(bytes);
+        disk.read_bytes(at, part)?;
+        rest = behind;
+    }
+    Ok(())
+}
+
 /// Bytes of a file that are on the device. The file has to be open until they are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "nothing is read yet"]
@@ -16,7 +31,7 @@ pub struct Reading {
     /// How many bytes there are of those that were asked for. Behind those on the device they are read already.
     bytes: usize,
     /// Where on the device the first of them are, and how many in a row.
-    runs: Vec<(u64, usize)>,
+    places: Vec<(u64, usize)>,
 }
 
 impl Reading {
@@ -25,12 +40,7 @@ impl Reading {
     /// # Errors
     /// The device's.
     pub fn read(self, disk: &mut impl Disk, out: &mut [u8]) -> Result<usize, DiskError> {
-        let mut rest = out;
-        for (at, bytes) in self.runs {
-            let (part, behind) = rest.split_at_mut(bytes);
-            disk.read_bytes(at, part)?;
-            rest = behind;
-        }
+        read_places(disk, self.places, out)?;
         Ok(self.bytes)
     }
 }
@@ -71,18 +81,9 @@ impl<D: Disk> Fs<D> {
     /// [`FsError::Closed`].
     pub fn reading(&self, file: FileId, offset: u64, out: &mut [u8]) -> Result<Reading, FsError> {
         let (_, live) = self.live(file)?;
-        let block_bytes = self.block_bytes();
         let (on_device, bytes) = live.copy_tail(offset, out);
-        let (mut runs, mut done) = (Vec::new(), 0);
-        while done < on_device {
-            let at = offset + done as u64;
-            let run = live.extents.run(at / block_bytes).expect("bytes of a file have blocks");
-            let within = at % block_bytes;
-            let most = (run.blocks * block_bytes - within).min((on_device - done) as u64) as usize;
-            runs.push((run.start * block_bytes + within, most));
-            done += most;
-        }
-        Ok(Reading { bytes, runs })
+        let places = live.places(offset, on_device, self.block_bytes());
+        Ok(Reading { bytes, places })
     }
 
     /// The full blocks of a file's tail, if they have at least so many bytes. One at a time of a file.

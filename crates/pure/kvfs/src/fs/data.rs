@@ -7,6 +7,7 @@
 //! The last block of a file may be written again as the file grows: it then begins with the same bytes, so a cut leaves those that were
 //! synced. After a truncation that is not so ([`super::truncate`]).
 
+use super::apart::read_places;
 use super::live::Live;
 use super::{FULL_JOURNAL, Fs};
 use super::{FileId, InodeId};
@@ -204,17 +205,8 @@ impl<D: Disk> Fs<D> {
 
     /// Reads bytes that are on the device.
     pub(super) fn read_blocks(&mut self, inode: InodeId, offset: u64, out: &mut [u8]) -> Result<(), FsError> {
-        let block_bytes = self.block_bytes();
         let live = self.live.get(&inode).ok_or(FsError::Closed)?;
-        let mut done = 0;
-        while done < out.len() {
-            let at = offset + done as u64;
-            let run = live.extents.run(at / block_bytes).expect("bytes of a file have blocks");
-            let within = at % block_bytes;
-            let most = (run.blocks * block_bytes - within).min((out.len() - done) as u64) as usize;
-            self.disk.read_bytes(run.start * block_bytes + within, &mut out[done..done + most])?;
-            done += most;
-        }
-        Ok(())
+        let places = live.places(offset, out.len(), self.block_bytes());
+        Ok(read_places(&mut self.disk, places, out)?)
     }
 }

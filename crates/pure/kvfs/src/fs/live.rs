@@ -50,6 +50,20 @@ impl Live {
         }
     }
 
+    /// Where on the device bytes are that it has there, from a place in the file on: the byte, and how many in a row.
+    pub fn places(&self, offset: u64, bytes: usize, block_bytes: u64) -> Vec<(u64, usize)> {
+        let (mut places, mut done) = (Vec::new(), 0);
+        while done < bytes {
+            let at = offset + done as u64;
+            let run = self.extents.run(at / block_bytes).expect("bytes of a file have blocks");
+            let within = at % block_bytes;
+            let most = (run.blocks * block_bytes - within).min((bytes - done) as u64) as usize;
+            places.push((run.start * block_bytes + within, most));
+            done += most;
+        }
+        places
+    }
+
     /// Copies what the tail has of the bytes from a place on to the end of `out`. How many of them are on the device, before it, and how many
     /// there are.
     pub fn copy_tail(&self, offset: u64, out: &mut [u8]) -> (usize, usize) {

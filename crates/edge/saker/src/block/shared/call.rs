@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The commands of one call on a block namespace that several threads use.
 
-use super::Block;
-use super::data::FLYING_MAX;
+use crate::block::Block;
+use crate::block::data::FLYING_MAX;
 use crate::error::Error;
 use saker_host::host_kv::BlockQueue;
 use saker_host::{HostError, ProtocolError};

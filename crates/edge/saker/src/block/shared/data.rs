@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Blocks to and from a device that several threads share.
 
-use super::pieces::{pieces, take_part};
-use super::{Block, SharedBlock};
+use super::SharedBlock;
+use crate::block::Block;
+use crate::block::pieces::{pieces, take_part};
 use crate::error::Error;
 use saker_host::host_kv::BlockQueue;
 use std::ops::Range;
