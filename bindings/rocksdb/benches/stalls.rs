@@ -160,7 +160,8 @@ impl Store {
             Self::Kv(kv) => kv,
         };
         let all = kv.counters().expect("told").unwrap_or_default();
-        all.iter().find(|counter| counter.name == name).map_or(0, |counter| counter.value)
+        // Of both trees, where both have it.
+        all.iter().filter(|counter| counter.name == name).map(|counter| counter.value).sum()
     }
 
     fn lag(&mut self) -> (u64, u64) {
