@@ -4,6 +4,7 @@
 mod awaited;
 mod block_reads;
 mod clocked;
+mod collections;
 mod contract;
 mod cores;
 mod cores_cut;

@@ -7,7 +7,7 @@ use crate::divide::NamespacePlan;
 use crate::error::Error;
 use crate::trees::{self, Lent};
 use crate::url::{Backing, DeviceUrl};
-use saker_device::{EngineKind, Settings};
+use saker_device::{EngineKind, NamespaceConfig, NamespaceKind, Settings};
 use saker_engine::lsm::settings::{MAIN_MIN_BLOB_SIZE, MIN_BLOB_SIZE};
 use saker_engine::settings::Setting;
 use saker_engine::{EngineConfig, Packing};
@@ -45,6 +45,17 @@ pub(crate) fn settings_of_pairs(main_min_blob_size: u64) -> Settings {
     let kept = Settings::told(&[(MAIN_MIN_BLOB_SIZE, main_min_blob_size)]);
     let packed = saker_engine::lsm::settings::asking_for(Packing::Block);
     if main_min_blob_size == 0 { packed } else { kept.over(&packed) }
+}
+
+/// A device's tree beside blocks reads ahead as the main tree does, unless it is told otherwise: commands to the blocks keep the flash busy, so
+/// that each read of a compaction waits behind theirs.
+pub(crate) fn read_ahead(namespaces: &mut [NamespaceConfig]) {
+    if !namespaces.iter().any(|ns| matches!(ns.kind, NamespaceKind::Block { .. })) {
+        return;
+    }
+    let usual = Settings::told(&[("compaction_readahead_size", READAHEAD_BYTES)]);
+    let is_tree = |ns: &&mut NamespaceConfig| matches!(ns.kind, NamespaceKind::Kv { engine, .. } if engine == EngineKind::LSM);
+    namespaces.iter_mut().filter(is_tree).for_each(|ns| ns.settings = ns.settings.over(&usual));
 }
 
 /// What is kept for the main tree beside its way out does nothing where there are no blocks for a main tree.

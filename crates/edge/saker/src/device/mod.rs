@@ -361,6 +361,7 @@ fn built(url: &DeviceUrl, at: &dyn Fn(u16) -> Attachment) -> Result<(AnyDevice, 
             let mut build = build.asked(&settings)?;
             build.faults = url.faults;
             build.config.identity = identity::in_memory(url, *seed)?;
+            dual::read_ahead(&mut build.config.namespaces);
             refuse_workers(&build.config.namespaces, url)?;
             let host = at(build.config.queue_pairs_max);
             let device = match url.timing {
@@ -430,6 +431,7 @@ fn open_file(
     let profile = opened.config.profile.clone();
     let parsed = || profile_of_image(&profile, url.profile.as_deref());
     ask(&mut config, url)?;
+    dual::read_ahead(&mut config.namespaces);
     refuse_workers(&config.namespaces, url)?;
     // Without timing an image opens without its profile; a byte's copy then counts as much as its program.
     if config.namespaces.iter().any(|ns| packing(&ns.settings) == Some(Packing::AutoTime))

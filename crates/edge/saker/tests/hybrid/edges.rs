@@ -2,7 +2,10 @@
 //! Where such a store ends: a device that is gone, the longest value, what it does not have, what somebody else has written.
 
 use super::{BYTES, PRESSED, all_of, counter, image};
-use saker::{BackupOptions, DeviceUrl, HostError, Kv, KvError, RestoreOptions, TransactionId, WriteBatch};
+use saker::{
+    BackupOptions, DeviceUrl, EngineKind, HostError, ImagePlan, Kv, KvError, RestoreOptions, TransactionId,
+    WriteBatch,
+};
 use saker_testing::tier;
 
 /// Writes until one fails, and what it failed with. Every eighth is a batch of all or nothing.
@@ -35,6 +38,35 @@ fn when_power_has_gone_every_call_ends() {
         }
     }
     assert!(failed > 20, "{failed} cuts were felt");
+}
+
+/// The device's tree of such a store is an `lsm` beside blocks. Compactions of one read ahead, unless they are told not to; alone they do not.
+#[test]
+fn a_tree_beside_blocks_reads_ahead() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (both, alone) = (folder.path().join("disk.img"), folder.path().join("alone.img"));
+    let url = |path: &std::path::Path, more: &str| format!("file:{}?{more}", path.display());
+    let hybrid = image(folder.path());
+    ImagePlan { engine: EngineKind::LSM, ..ImagePlan::kv(24 << 20, "tiny", 1) }.create(&alone).expect("made");
+    let beside = format!("mem:?profile=tiny&size={BYTES}B&engine=lsm&blocks=4MiB");
+    for (url, told) in [
+        (url(&both, ""), "2097152"),
+        (url(&both, "compaction_readahead_size=0"), "0"),
+        (url(&both, "compaction_readahead_size=64KiB"), "65536"),
+        (url(&alone, ""), "0"),
+        (beside.clone(), "2097152"),
+        (format!("{beside}&compaction_readahead_size=0"), "0"),
+        ("mem:?profile=tiny&size=24MiB&engine=lsm".to_owned(), "0"),
+    ] {
+        let mut kv = Kv::open(&url).expect("opens");
+        let all = kv.settings().expect("told");
+        let found = all.iter().find(|setting| setting.name == "compaction_readahead_size");
+        assert_eq!(found.map(|setting| setting.value.as_str()), Some(told), "{url}");
+        kv.close().expect("closes");
+    }
+    let mut kv = Kv::open(&hybrid).expect("opens as one store");
+    kv.put(b"key", b"value").expect("room");
+    kv.close().expect("closes");
 }
 
 /// What is one byte too long is refused and leaves what was there, whichever tree would have taken it.

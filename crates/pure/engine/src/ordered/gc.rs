@@ -2,6 +2,8 @@
 //! Collecting the value log: what is live in a segment is written anew, its entries follow through the memtable, and the
 //! segment, an extent of the log's address space, is trimmed. What only a snapshot sees stays where it is, and delays that.
 
+mod ahead;
+
 use super::Store;
 use super::key::{Entry, Key};
 use super::leaves::Near;
@@ -19,8 +21,10 @@ use saker_value_log::RecordAddr;
 use saker_value_log::record::{HEADER_BYTES, Header, Kind, record_bytes, record_crc};
 use saker_value_log::walk::{Next, Walked, Walker};
 
-/// Records a quantum handles.
+/// Records a quantum handles at most.
 const QUANTUM_RECORDS: u32 = 64;
+/// It ends before that when it has copied so much: who waits for a core waits for that.
+const QUANTUM_BYTES: u64 = 64 << 10;
 
 /// A collection on its way.
 #[derive(Clone, Copy, Debug)]
@@ -154,7 +158,11 @@ impl<S: Structure> Store<S> {
         m: &mut M,
         w: &mut W,
     ) -> Step<Result<Background, KvError>> {
+        let copied = self.kv.gc_bytes_copied;
         for done in 0..QUANTUM_RECORDS {
+            if self.kv.gc_bytes_copied - copied >= QUANTUM_BYTES {
+                break;
+            }
             let Some(mut gc) = self.gc else { break };
             let id = gc.walker.segment;
             // A dead segment needs no walk.
@@ -172,7 +180,7 @@ impl<S: Structure> Store<S> {
                 _ if done > 0 => return Step::Done(Ok(Background::Worked)),
                 Step::Need(reads) => {
                     self.gc = Some(gc);
-                    return Step::Need(reads);
+                    return Step::Need(self.with_stretch(&gc, reads, m));
                 }
                 Step::Blocked(stall) => return Step::Blocked(stall),
             };
@@ -196,7 +204,11 @@ impl<S: Structure> Store<S> {
                     }
                     Step::Done(Err(e)) => return Step::Done(Err(e)),
                     _ if done > 0 => return Step::Done(Ok(Background::Worked)),
-                    Step::Need(reads) => return Step::Need(reads),
+                    Step::Need(reads) => {
+                        // It looks at this record again.
+                        let before = self.gc.unwrap_or(gc);
+                        return Step::Need(self.with_stretch(&before, reads, m));
+                    }
                     _ => return Step::Done(Ok(Background::Waiting)),
                 },
             }
@@ -227,10 +239,14 @@ impl<S: Structure> Store<S> {
     /// Whether nothing in it is needed, and neither a collection nor a repair nor a snapshot has to do with it.
     fn is_dead(&self, id: SegmentId) -> bool {
         let s = self.log.segment(id);
+        // Asked first, since it is so of few, and all are looked at.
+        if s.live_bytes > 0 {
+            return false;
+        }
         let is_settled = s.state == SegmentState::Closed && s.in_flight == 0 && s.stream().holds_records();
         let is_others =
             self.gc.is_some_and(|gc| gc.segment() == id) || s.has_failed() || self.own.held().contains(&id);
-        is_settled && s.live_bytes == 0 && !is_others
+        is_settled && !is_others
     }
 
     /// Gives back one such segment if segments are short and values are in the structure. Manifests leave many there, and collections would come
