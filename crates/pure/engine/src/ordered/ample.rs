@@ -22,6 +22,9 @@ pub struct Ample {
     entries: u64,
     /// Bytes of records.
     bytes: u64,
+    /// Of these, bytes with values beside their keys, at least and at most: tables keep their pages when some of them go and others come to
+    /// the value log.
+    inside: (u64, u64),
     /// Bytes of the longest record.
     longest: u32,
     /// Segments of the store.
@@ -81,6 +84,8 @@ impl<S: Structure> Store<S> {
         let ample = &self.ample;
         self.content_bytes() + coming.bytes <= ample.bytes
             && self.entries_at_most() + coming.entries <= ample.entries
+            && self.inside().bytes >= ample.inside.0
+            && self.inside().bytes + coming.inside.bytes <= ample.inside.1
             && self.longest.bytes().max(coming.longest) <= ample.longest
             && self.ample_with(m) == *ample
             && self.reveal.living().is_none()
@@ -110,7 +115,9 @@ impl<S: Structure> Store<S> {
             return;
         }
         self.ample.bytes = self.content_bytes() + more;
-        (self.ample.entries, self.ample.longest) = (content.entries, content.longest);
+        (self.ample.entries, self.ample.inside) =
+            (content.entries, (self.inside().bytes, content.inside.bytes));
+        self.ample.longest = content.longest;
         self.ample = self.ample_with(m);
     }
 }
