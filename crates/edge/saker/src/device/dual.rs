@@ -47,8 +47,8 @@ pub(crate) fn settings_of_pairs(main_min_blob_size: u64) -> Settings {
     if main_min_blob_size == 0 { packed } else { kept.over(&packed) }
 }
 
-/// A device's tree beside blocks reads ahead as the main tree does, unless it is told otherwise: commands to the blocks keep the flash busy, so
-/// that each read of a compaction waits behind theirs.
+/// A device's tree beside blocks reads ahead as the main tree does, unless it is told otherwise. Commands to the blocks keep the flash busy, and
+/// each read of a compaction waits behind theirs.
 pub(crate) fn read_ahead(namespaces: &mut [NamespaceConfig]) {
     if !namespaces.iter().any(|ns| matches!(ns.kind, NamespaceKind::Block { .. })) {
         return;

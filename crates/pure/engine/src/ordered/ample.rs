@@ -22,8 +22,8 @@ pub struct Ample {
     entries: u64,
     /// Bytes of records.
     bytes: u64,
-    /// Of these, bytes with values beside their keys, at least and at most: tables keep their pages when some of them go and others come to
-    /// the value log.
+    /// Of these, bytes with values beside their keys, at least and at most. They count with the tables, which keep their pages when such values go
+    /// and as many bytes come to the value log.
     inside: (u64, u64),
     /// Bytes of the longest record.
     longest: u32,

@@ -239,7 +239,7 @@ impl<S: Structure> Store<S> {
     /// Whether nothing in it is needed, and neither a collection nor a repair nor a snapshot has to do with it.
     fn is_dead(&self, id: SegmentId) -> bool {
         let s = self.log.segment(id);
-        // Asked first, since it is so of few, and all are looked at.
+        // Asked first: all segments are looked at, and most have something that lives.
         if s.live_bytes > 0 {
             return false;
         }

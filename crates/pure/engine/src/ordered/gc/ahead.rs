@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Reading ahead: a collection asks for a stretch of its segment at once, and then for what the searches for the records there look at, so
-//! that reads of the medium overlap. One by one, each would wait for dies that other commands keep busy, and writes would wait for them all. As long
-//! as writes are not close to waiting, one by one disturbs reads less.
+//! Reading ahead: a collection asks for a stretch of its segment at once, and then for what the searches for the records there look at. So
+//! reads of the medium overlap. One by one, each would wait for dies that other commands keep busy, and writes would wait for them all.
+//!
+//! While writes are not close to waiting, a collection reads page by page: that disturbs other reads less.
 //!
 //! Stretches begin at multiples of their length, as those of compactions do: nothing has to be remembered of a call that says `Need`.
 
@@ -13,7 +14,7 @@ use saker_segment_store::{PageAddr, Reads, SegmentStore, Step};
 use saker_sim::Free;
 use saker_value_log::walk::{Next, Walked};
 
-/// What a collection reads at once: as much as RocksDB's compactions do, which is a page or two of each die.
+/// What a collection reads at once: as much as RocksDB's compactions do (`compaction_readahead_size`, `include/rocksdb/options.h`).
 const AHEAD_BYTES: u64 = 2 << 20;
 /// Records whose searches are asked for at once. Of short ones a stretch has thousands, and a quantum has no time to search for all.
 const RECORDS_AHEAD: u32 = 256;
