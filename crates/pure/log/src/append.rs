@@ -355,7 +355,10 @@ impl Log {
             let segment = self.segment_mut(id);
             segment.clear_slot(index);
         }
-        self.segment_mut(id).state = SegmentState::Closed;
+        let segment = self.segment_mut(id);
+        if segment.state == SegmentState::Open {
+            segment.state = SegmentState::Closed;
+        }
     }
 
     fn open_segment<M: SegmentStore>(&mut self, stream: Stream, m: &mut M) {

@@ -70,7 +70,7 @@ impl Log {
         for id in self.ids_repaired() {
             let s = self.segment(id);
             let is_new = waiting.insert(id);
-            let sound = is_new && s.failed.is_some() && !s.evacuate && is_used(s);
+            let sound = is_new && s.failed.is_some() && !s.evacuate && s.can_be_repaired();
             ensure(sound, || format!("segment {} was repaired and is {s:?}", id.0))?;
         }
         let repaired: BTreeSet<_> = self.ids_repaired().collect();
@@ -140,7 +140,6 @@ impl Log {
                 let is_blank = s.live_bytes == 0 && s.next_page == 0 && s.in_flight == 0 && held.open == 0;
                 ensure(is_blank, || format!("it is nobody's and is {s:?}"))
             }
-            SegmentState::Damaged => Ok(()),
             _ => self.check_programs(id, s, held),
         }
     }

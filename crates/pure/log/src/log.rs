@@ -281,10 +281,9 @@ impl Log {
         Some(m.last_tag())
     }
 
-    /// A segment holds bytes that cannot be read: keep it as it is.
+    /// A segment holds bytes that cannot be read: keep it as it is. Pages of it whose programs failed stay in the page buffer, and what was to be
+    /// safe with them is not; they are repaired when another page fails.
     pub fn set_damaged(&mut self, id: SegmentId) {
-        self.clear_failed(id);
-        self.forget_repair(id);
         let s = self.segment_mut(id);
         s.state = SegmentState::Damaged;
         s.evacuate = false;

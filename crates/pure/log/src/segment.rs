@@ -15,9 +15,12 @@ pub enum SegmentState {
     Closed,
     /// Nothing in it is needed; waits until its copies are safe, then for the erase.
     Releasing,
-    /// It holds bytes that cannot be read: never collected, never erased.
+    /// It holds bytes that cannot be read: never collected, never erased. Its failed pages are repaired as others are.
     Damaged,
 }
+
+/// Repairs of a segment that may meet what cannot be read and begin again: a read that fails once may succeed the next time.
+const REPAIR_TRIES: u8 = 3;
 
 /// One segment of a log.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +33,8 @@ pub struct Segment {
     pub evacuate: bool,
     /// The pages that failed. Their content is in the page buffer.
     pub(crate) failed_pages: Vec<u32>,
+    /// Repairs of it that met what could not be read.
+    broken_repairs: u8,
     /// The first program of it that failed; what that page held is not known to be elsewhere on the medium.
     pub(crate) failed: Option<Tag>,
     /// The next page to open.
@@ -55,7 +60,18 @@ impl Segment {
 
     /// Whether failed pages of it are to be copied.
     pub(crate) fn awaits_repair(&self) -> bool {
-        self.evacuate && matches!(self.state, SegmentState::Open | SegmentState::Closed)
+        self.evacuate && self.can_be_repaired()
+    }
+
+    /// Whether what is on failed pages of it may be needed.
+    pub(crate) fn can_be_repaired(&self) -> bool {
+        matches!(self.state, SegmentState::Open | SegmentState::Closed | SegmentState::Damaged)
+    }
+
+    /// A repair met what could not be read. Whether another one is to try again.
+    pub(crate) fn tries_repair_again(&mut self) -> bool {
+        self.broken_repairs = self.broken_repairs.saturating_add(1);
+        self.broken_repairs < REPAIR_TRIES
     }
 
     /// Whether collections are to copy failed pages of it: those of tables are written anew, of checkpoints given up.

@@ -104,6 +104,11 @@ impl Walker {
         self.inside = None;
     }
 
+    /// Leaves the page, which cannot be read.
+    pub fn skip_page(&mut self) {
+        *self = Self { inside: None, ..self.next_page() };
+    }
+
     /// At the first record of the page after this one.
     #[inline]
     fn next_page(self) -> Self {

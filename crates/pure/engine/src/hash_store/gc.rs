@@ -21,6 +21,8 @@ pub struct GcCursor {
     walker: Walker,
     /// Only what is on pages that failed is moved: so many there were at the start.
     repair: Option<usize>,
+    /// Something in it cannot be read.
+    is_broken: bool,
 }
 
 impl GcCursor {
@@ -31,7 +33,7 @@ impl GcCursor {
 
     #[cfg(test)]
     pub(super) fn of(segment: SegmentId) -> Self {
-        Self { walker: Walker::new(segment, 1), repair: None }
+        Self { walker: Walker::new(segment, 1), repair: None, is_broken: false }
     }
 }
 
@@ -105,7 +107,8 @@ impl HashStore {
         }
         let segment = self.log.segment(victim);
         let repair = segment.evacuate.then(|| segment.failed_pages().len());
-        self.gc = Some(GcCursor { walker: Walker::new(victim, segment.next_page), repair });
+        let walker = Walker::new(victim, segment.next_page);
+        self.gc = Some(GcCursor { walker, repair, is_broken: false });
     }
 
     /// A collection must free more than it can lose, or collections would never come to an end.
@@ -115,26 +118,34 @@ impl HashStore {
 
     fn collect<M: SegmentStore, W: Meter>(&mut self, m: &mut M, w: &mut W) -> Step<Background> {
         for done in 0..QUANTUM_RECORDS {
-            let Some(GcCursor { mut walker, repair }) = self.gc else { break };
+            let Some(mut gc) = self.gc else { break };
+            let id = gc.walker.segment;
             // A dead segment needs no walk.
-            if self.log.segment(walker.segment).live_bytes == 0 {
-                match repair {
-                    Some(pages) => self.end_of_repair(walker.segment, pages, m),
-                    None => self.finish_collection(walker.segment, m),
+            if self.log.segment(id).live_bytes == 0 {
+                match gc.repair {
+                    Some(pages) => self.end_of_repair(&gc, pages, m),
+                    None => self.finish_collection(id, m),
                 }
                 return Step::Done(Background::Worked);
             }
-            let next = match self.records().walk(&mut walker, m) {
+            let next = match self.records().walk(&mut gc.walker, m) {
                 Step::Done(Ok(next)) => next,
+                Step::Done(Err(_)) if gc.repair.is_some() => {
+                    // What else is on failed pages is copied all the same.
+                    gc.walker.skip_page();
+                    gc.is_broken = true;
+                    self.gc = Some(gc);
+                    continue;
+                }
                 Step::Done(Err(_)) => {
-                    self.log.set_damaged(walker.segment);
+                    self.log.set_damaged(id);
                     self.gc = None;
                     return Step::Done(Background::Worked);
                 }
                 Step::Need(_) | Step::Blocked(_) if done > 0 => return Step::Done(Background::Worked),
                 Step::Need(reads) => {
                     // Pages it has moved over will not be here next time.
-                    self.gc = Some(GcCursor { walker, repair });
+                    self.gc = Some(gc);
                     return Step::Need(reads);
                 }
                 Step::Blocked(stall) => return Step::Blocked(stall),
@@ -142,21 +153,22 @@ impl HashStore {
             w.work(Unit::Decode, 1);
             match next {
                 Next::End => {
-                    match repair {
-                        Some(pages) => self.end_of_repair(walker.segment, pages, m),
-                        None => self.end_of_segment(walker.segment, m),
+                    match gc.repair {
+                        Some(pages) => self.end_of_repair(&gc, pages, m),
+                        None => self.end_of_segment(id, m),
                     }
                     return Step::Done(Background::Worked);
                 }
-                Next::Unfinished | Next::Broken(_) => {}
-                Next::Record(record) if repair.is_some() && !self.is_on_failed_page(&record) => {}
+                Next::Unfinished => {}
+                Next::Broken(_) => gc.is_broken = true,
+                Next::Record(record) if gc.repair.is_some() && !self.is_on_failed_page(&record) => {}
                 Next::Record(record) => {
                     if let Err(stall) = self.move_record(&record, m, w) {
                         return if done > 0 { Step::Done(Background::Worked) } else { Step::Blocked(stall) };
                     }
                 }
             }
-            self.gc = Some(GcCursor { walker, repair });
+            self.gc = Some(gc);
         }
         Step::Done(Background::Worked)
     }
@@ -168,11 +180,16 @@ impl HashStore {
         pages.any(|page| failed.contains(&geometry.index_of(page)))
     }
 
-    /// What `pages` failed pages held was moved. If more have failed since, it begins again.
-    fn end_of_repair<M: SegmentStore>(&mut self, id: SegmentId, pages: usize, m: &mut M) {
+    /// What `pages` failed pages held was moved. If more have failed since, or something cannot be read, it begins again.
+    fn end_of_repair<M: SegmentStore>(&mut self, gc: &GcCursor, pages: usize, m: &mut M) {
         self.gc = None;
-        if self.log.segment(id).failed_pages().len() == pages {
-            self.log.end_repair(id, m);
+        let id = gc.segment();
+        if self.log.segment(id).failed_pages().len() != pages {
+            return;
+        }
+        match gc.is_broken {
+            true => self.log.break_off_repair(id),
+            false => self.log.end_repair(id, m),
         }
     }
 

@@ -172,6 +172,13 @@ impl<S: Structure> Store<S> {
             }
             let next = match self.records().walk(&mut gc.walker, m) {
                 Step::Done(Ok(next)) => next,
+                Step::Done(Err(_)) if gc.is_repair() => {
+                    // What else is on failed pages is copied all the same.
+                    gc.walker.skip_page();
+                    gc.is_broken = true;
+                    self.gc = Some(gc);
+                    continue;
+                }
                 Step::Done(Err(_)) => {
                     self.log.set_damaged(id);
                     self.gc = None;
@@ -265,10 +272,12 @@ impl<S: Structure> Store<S> {
         let id = gc.walker.segment;
         if let Some(pages) = gc.repair {
             // If more have failed since, it begins again.
-            match self.log.segment(id).failed_pages().len() == pages {
-                true if gc.is_pinned => self.log.end_repair_pinned(id, m),
-                true => self.log.end_repair(id, m),
-                false => {}
+            if self.log.segment(id).failed_pages().len() == pages {
+                match gc.is_broken {
+                    true => self.log.break_off_repair(id),
+                    false if gc.is_pinned => self.log.end_repair_pinned(id, m),
+                    false => self.log.end_repair(id, m),
+                }
             }
             return;
         }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 use super::*;
 use crate::Reserve;
-use saker_segment_store::{Geometry, Order, Page, PageBuffer, PowerHistory, SegmentView, Tag};
+use saker_segment_store::{
+    CellError, Completion, Geometry, Io, Order, Page, PageBuffer, PowerHistory, SegmentView, Tag,
+};
 
 const GEOMETRY: Geometry = Geometry { page_bytes: 512, oob_bytes: 64, segment_pages: 4, segments: 6 };
 
@@ -61,12 +63,17 @@ impl SegmentStore for Slow {
 
 /// A log with two segments, an open page in each, and pages that are being programmed.
 fn used() -> (Log, Slow) {
+    used_with(true)
+}
+
+/// The same; `ring_lasts`: whether the page buffer survives a cut.
+fn used_with(ring_lasts: bool) -> (Log, Slow) {
     let mut m = Slow {
         page_buffer: PageBuffer::heap(16, GEOMETRY.page_bytes, GEOMETRY.oob_bytes),
         next: 0,
         tag: Tag(0),
     };
-    let mut log = Log::new(1, GEOMETRY, true);
+    let mut log = Log::new(1, GEOMETRY, ring_lasts);
     for (stream, bytes) in [(Stream::User, 800), (Stream::Gc, 200), (Stream::User, 400)] {
         assert_eq!(log.room(&m, stream, bytes, Reserve::default()), Ok(()));
         let writer = log.begin(&mut m, stream, bytes);
@@ -121,4 +128,52 @@ fn what_lives_by_the_index_is_compared_by_segment() {
     assert!(count(&[(0, 800), (segment, 200)]).is_err(), "one is missing");
     assert!(count(&[(0, 800), (900, 400), (segment, 200)]).is_err(), "behind the end");
     assert!(count(&[(2 * segment, 8)]).is_err() && count(&[(99 * segment, 8)]).is_err(), "nobody's");
+}
+
+/// What was on a page whose program failed is in a page buffer that can be lost. That something else in its segment cannot be read changes nothing.
+#[test]
+fn a_page_that_fails_in_a_damaged_segment_is_repaired_before_anything_is_safe() {
+    let (mut log, mut m) = used_with(false);
+    let id = SegmentId(0);
+    let ended = |log: &mut Log, m: &mut Slow, index, tag, result| {
+        let slot = log.segment(id).slot(index).expect("it is in the page buffer");
+        log.completed(
+            &Completion { tag: Tag(tag), io: Io::Program { at: GEOMETRY.page(id, index), slot }, result },
+            m,
+        )
+    };
+    log.set_damaged(id);
+    assert!(ended(&mut log, &mut m, 0, 1, Err(CellError::Program)));
+    assert_eq!(log.check(&m), Ok(()));
+    assert!(!log.is_safe(Tag(1), Tag(1)), "it is nowhere else");
+    assert_eq!(log.victim(), Some(id), "it waits for its repair");
+
+    log.close_segment(Stream::User, &mut m);
+    assert_eq!((log.segment(id).state, log.check(&m)), (SegmentState::Damaged, Ok(())), "it stays damaged");
+
+    log.end_repair(id, &mut m);
+    let last = m.last_tag();
+    assert!(!log.is_safe(Tag(1), Tag(1)) && log.is_safe(Tag(1), last), "the copies are on the medium");
+    // Damage that is found now is no reason to forget what waits.
+    log.set_damaged(id);
+    log.pump(last, &mut m);
+    assert!(!log.has_failures() && log.segment(id).slot(0).is_none(), "the slot is given back");
+    assert_eq!((log.segment(id).state, log.check(&m)), (SegmentState::Damaged, Ok(())));
+}
+
+#[test]
+fn a_repair_that_meets_damage_begins_again_twice() {
+    let (mut log, mut m) = used_with(false);
+    let id = SegmentId(0);
+    let slot = log.segment(id).slot(0).expect("it is in the page buffer");
+    let io = Io::Program { at: GEOMETRY.page(id, 0), slot };
+    log.completed(&Completion { tag: Tag(1), io, result: Err(CellError::Program) }, &mut m);
+    for _ in 0..2 {
+        log.break_off_repair(id);
+        assert_eq!((log.segment(id).state, log.victim()), (SegmentState::Open, Some(id)));
+    }
+    log.break_off_repair(id);
+    assert_eq!((log.segment(id).state, log.victim()), (SegmentState::Damaged, None));
+    assert!(!log.is_safe(Tag(1), m.last_tag()) && log.segment(id).slot(0) == Some(slot), "it stays");
+    assert_eq!(log.check(&m), Ok(()));
 }

@@ -23,6 +23,14 @@ impl Log {
         self.pinned.push(id);
     }
 
+    /// A repair met what could not be read, and what was to be copied may be there. Another one tries again, because reads that failed may succeed
+    /// then. After so many the segment is damaged: its failed pages stay in the page buffer, and what is to be safe with them is not.
+    pub fn break_off_repair(&mut self, id: SegmentId) {
+        if !self.segment_mut(id).tries_repair_again() {
+            self.set_damaged(id);
+        }
+    }
+
     /// Repairs that left something behind begin again.
     pub fn unpin_repairs(&mut self) {
         for id in std::mem::take(&mut self.pinned) {
@@ -91,7 +99,7 @@ impl Log {
 
     pub(crate) fn set_failed(&mut self, id: SegmentId, index: u32, tag: Tag) {
         let s = &mut self.segments[id.0 as usize];
-        if matches!(s.state, SegmentState::Absent | SegmentState::Damaged) {
+        if s.state == SegmentState::Absent {
             return;
         }
         // Also where nothing is needed any more: a checkpoint that is being written can refer to what was there, and
@@ -117,6 +125,6 @@ impl Log {
         }
         self.set_failed(id, index, tag);
         let s = self.segment_mut(id);
-        s.evacuate = matches!(s.state, SegmentState::Open | SegmentState::Closed);
+        s.evacuate = s.can_be_repaired();
     }
 }

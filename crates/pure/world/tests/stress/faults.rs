@@ -42,6 +42,7 @@ fn run(seed: u64, capacitor: bool, faults: FaultPlan, operations: u32) -> Tally 
     let mut history = History::new(Plan { seed, operations, faults: true, block_commands: false });
     history.run(&mut rig, |_, _| true);
     assert_eq!(history.violations, [""; 0], "seed {seed}, {faults:?}");
+    assert_eq!(history.blind, 0, "this engine writes without a look");
     // Everything is still there at the end, or says that it cannot be read.
     for (c, found) in read_all(&mut rig).into_iter().enumerate() {
         match found {

@@ -50,6 +50,8 @@ pub struct History {
     pub completed: u32,
     pub unreadable: u32,
     pub refused: u32,
+    /// Writes that ended since something could not be read that they need: a hash FTL's table.
+    pub blind: u32,
     /// Flushes and forced writes that could not be made durable, and said so.
     pub undurable: u32,
     pub violations: Vec<String>,
@@ -67,6 +69,7 @@ impl History {
             completed: 0,
             unreadable: 0,
             refused: 0,
+            blind: 0,
             undurable: 0,
             violations: Vec::new(),
             plan,
@@ -283,6 +286,8 @@ impl History {
         let kept = status.is_success();
         if !kept && self.plan.faults && status.is(Status::CAPACITY_EXCEEDED) {
             self.refused += 1;
+        } else if !kept && self.plan.faults && status.is(Status::UNRECOVERED_ERROR) {
+            self.blind += 1;
         } else if forced {
             self.expect_durable("a forced write", status);
         } else {

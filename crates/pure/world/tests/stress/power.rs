@@ -122,6 +122,8 @@ fn cut_here(build: &Build, plan: Campaign, history: &History, device: &Device<Ti
     let again = tally.cuts.is_multiple_of(plan.recut);
     tally.cuts += 1;
     let (media, ring) = plan.end.leaves(build, device, seed);
+    // What a device has at power-on is looked at, and not whether it can be read just then.
+    let build = &Build { faults: FaultPlan { read: Chance::NEVER, ..build.faults }, ..build.clone() };
     let forgets = plan.end.forgets(build);
     let mut seconds = Seconds::default();
     let mut step = 0_u64;
@@ -175,6 +177,9 @@ pub fn campaign(build: &Build, seed: u64, operations: u32, plan: Campaign) -> Ta
         tally.violations.len() < 20
     });
     tally.violations.extend(history.violations.iter().cloned());
+    if history.blind > 0 && !build.engine.has_grains() {
+        tally.violations.push(format!("{} writes needed what cannot be read", history.blind));
+    }
     if tally.violations.is_empty() && operations >= RICH {
         use crate::stress::rig::Machine;
         is_rich(build.engine, &rig.machine.stats());
@@ -356,3 +361,40 @@ saker_engine::for_each_engine!(power_is_cut);
 fn failed_programs_under_a_hash_ftl_lose_nothing_at_a_cut() {
     hold_engine(EngineKind::HASH_PLUS, FTL_STRIDE, true, End::Cut, FAILING);
 }
+
+/// Programs and reads that fail: a page that a repair comes to may be unreadable just then.
+const FAILING_READS: FaultPlan = FaultPlan { read: Chance::one_in(100), ..FAILING };
+
+fn hold_against_failing_reads(engine: EngineKind) {
+    for (capacitor, seed) in
+        [false, true].into_iter().flat_map(|c| saker_testing::seeds(tier(2, 20)).map(move |s| (c, s)))
+    {
+        let stride = tier(if engine.has_grains() { FTL_STRIDE } else { 61 }, 7);
+        let plan =
+            Campaign { end: End::Cut, stride, recut: u64::MAX, recut_stride: 1, block_commands: false };
+        let is_ordered = engine != EngineKind::HASH_STORE && !engine.has_grains();
+        let mut build = if is_ordered {
+            rig::roomy(capacitor, seed).with_engine(engine)
+        } else {
+            rig::small_with(engine, capacitor, seed)
+        };
+        build.faults = FaultPlan { seed, ..FAILING_READS };
+        let tally = campaign(&build, seed, 1500, plan);
+        assert_eq!(tally.violations, [""; 0], "{engine:?}, capacitor {capacitor}, seed {seed}");
+        assert!(tally.cuts > 10, "{tally:?}");
+    }
+}
+
+/// A test for each engine.
+macro_rules! reads_fail {
+    ($($name:ident $kind:ident;)*) => {
+        mod with_failing_reads {
+            $(#[test]
+            fn $name() {
+                super::hold_against_failing_reads(saker_engine::EngineKind::$kind);
+            })*
+        }
+    };
+}
+
+saker_engine::for_each_engine!(reads_fail);

@@ -195,7 +195,10 @@ impl HashFtl {
             }
             Step::Done(Err(_)) => {
                 // What cannot be read stays where it is.
-                self.log.set_damaged(segment);
+                match is_repair {
+                    true => self.log.break_off_repair(segment),
+                    false => self.log.set_damaged(segment),
+                }
                 self.give_up_collection();
                 Step::Done(Background::Worked)
             }
