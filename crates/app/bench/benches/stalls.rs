@@ -123,10 +123,11 @@ impl Side {
         println!("{:<14} {:>9} {:>5} {}", "", "", "get", of(&self.gets));
         println!("{:<14} {:>9} {:>5} {}", "", "", "wait", of(&self.waits));
         let redirected = self.counter("redirected_writes");
-        let [rollbacks, emptied] = ["rollbacks", "device_emptied"].map(|name| self.counter(name));
+        let [rollbacks, emptied, swept] =
+            ["rollbacks", "device_emptied", "device_swept"].map(|name| self.counter(name));
         println!(
             "{:<14} the longest put began {:.1} s after the first operation; {redirected} writes redirected, {rollbacks} rollbacks, {emptied} times \
-             emptied",
+             emptied, {swept} copies swept",
             "",
             self.longest_at.as_secs_f64()
         );

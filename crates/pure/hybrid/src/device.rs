@@ -36,13 +36,37 @@ pub struct DeviceLsm {
     format: Option<AdminTicket>,
     /// Bytes of the longest payload of a group; 0: it takes none.
     group_bytes_max: u32,
+    /// Bytes for keys and values.
+    capacity_bytes: u64,
+    /// Whether a cut can take what was written and not flushed.
+    is_volatile: bool,
 }
 
 impl DeviceLsm {
-    /// On a queue of that namespace. `group_bytes_max`: the longest payload of a group that its engine lands as a whole.
-    pub fn new(queue: KvQueue, connection: Connection, group_bytes_max: u32) -> Self {
+    /// On a queue of that namespace. `group_bytes_max`: the longest payload of a group that its engine lands as a whole. `capacity_bytes`: its bytes for
+    /// keys and values (NSZE).
+    pub fn new(queue: KvQueue, connection: Connection, group_bytes_max: u32, capacity_bytes: u64) -> Self {
         let (owners, nsid) = (vec![0; queue.slots()].into(), queue.nsid());
-        Self { queue, connection, nsid, owners, unrung: 0, format: None, group_bytes_max }
+        let is_volatile = connection.controller().vwc & 1 > 0;
+        Self {
+            queue,
+            connection,
+            nsid,
+            owners,
+            unrung: 0,
+            format: None,
+            group_bytes_max,
+            capacity_bytes,
+            is_volatile,
+        }
+    }
+
+    pub(crate) fn is_volatile(&self) -> bool {
+        self.is_volatile
+    }
+
+    pub(crate) fn capacity_bytes(&self) -> u64 {
+        self.capacity_bytes
     }
 
     /// The connection of both queues.
@@ -94,6 +118,11 @@ impl DeviceLsm {
 
     pub(crate) fn retrieve(&mut self, owner: u64, key: &Key, bytes: u32) -> Result<(), QueueFull> {
         let sent = self.queue.retrieve(key, bytes);
+        self.sent(owner, sent)
+    }
+
+    pub(crate) fn delete(&mut self, owner: u64, key: &Key) -> Result<(), QueueFull> {
+        let sent = self.queue.delete(key);
         self.sent(owner, sent)
     }
 

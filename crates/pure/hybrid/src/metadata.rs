@@ -3,6 +3,7 @@
 
 use saker_nvme::Key;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 /// What a copy in the device is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub struct Metadata {
     copies: BTreeMap<Key, DeviceCopy>,
     current: u64,
     peak: u64,
+    /// Bytes of their records.
+    bytes: u64,
 }
 
 /// Modelled bytes of an entry of a hash table beside its key: number, length and state, and the share of the table that is free at a
@@ -54,6 +57,7 @@ impl Metadata {
         let before = self.copies.insert(key, copy);
         self.current -= u64::from(before.is_some_and(|old| old.state != State::Superseded));
         self.current += u64::from(copy.state != State::Superseded);
+        self.bytes = self.bytes + u64::from(copy.bytes) - before.map_or(0, |old| u64::from(old.bytes));
         self.peak = self.peak.max(self.copies.len() as u64);
     }
 
@@ -75,7 +79,31 @@ impl Metadata {
 
     /// The device's tree is empty.
     pub fn clear(&mut self) {
-        (self.copies, self.current) = (BTreeMap::new(), 0);
+        (self.copies, self.current, self.bytes) = (BTreeMap::new(), 0, 0);
+    }
+
+    /// Whether that copy of a key is there and does not count.
+    pub fn is_stale(&self, key: &Key, sequence: u64) -> bool {
+        let is_it = |copy: &&DeviceCopy| copy.sequence == sequence && copy.state == State::Superseded;
+        self.copies.get(key).filter(is_it).is_some()
+    }
+
+    /// The device has no copy of a key any more. It did not count.
+    pub fn remove(&mut self, key: &Key) {
+        if let Some(copy) = self.copies.remove(key) {
+            debug_assert_eq!(copy.state, State::Superseded, "what counts stays");
+            self.bytes -= u64::from(copy.bytes);
+        }
+    }
+
+    /// Copies behind a key, by key; `None`: all.
+    pub fn behind(&self, key: Option<Key>) -> impl Iterator<Item = (&Key, &DeviceCopy)> {
+        self.copies.range((key.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded))
+    }
+
+    /// Bytes of the records of all copies.
+    pub const fn record_bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Copies that are the newest records of their keys.
@@ -103,10 +131,14 @@ impl Metadata {
     /// What contradicts itself.
     pub fn check(&self) -> Result<(), String> {
         let counted = self.copies.values().filter(|copy| copy.state != State::Superseded).count() as u64;
-        if counted == self.current {
+        let bytes: u64 = self.copies.values().map(|copy| u64::from(copy.bytes)).sum();
+        if (counted, bytes) == (self.current, self.bytes) {
             Ok(())
         } else {
-            Err(format!("{counted} copies count, not {}", self.current))
+            Err(format!(
+                "{counted} copies count, not {}; they have {bytes} bytes, not {}",
+                self.current, self.bytes
+            ))
         }
     }
 }
@@ -128,6 +160,14 @@ mod tests {
         all.suspect(key, 9);
         assert_eq!((all.current_keys(), all.get(&key).map(|c| c.sequence)), (1, Some(7)));
         assert_eq!(all.bytes(), (3 + ENTRY_BYTES, 3 + ENTRY_BYTES));
+        all.check().unwrap();
+        assert_eq!((all.record_bytes(), all.is_stale(&key, 7)), (20, false));
+        all.supersede(&key);
+        assert!(all.is_stale(&key, 7) && !all.is_stale(&key, 5));
+        assert_eq!((all.behind(None).count(), all.behind(Some(key)).count()), (1, 0));
+        all.remove(&key);
+        assert_eq!((all.keys(), all.record_bytes(), all.is_stale(&key, 7)), (0, 0, false));
+        all.insert(key, copy(8, State::Pair));
         all.check().unwrap();
         all.clear();
         assert_eq!((all.current_keys(), all.keys(), all.keys_peak(), all.bytes()), (0, 0, 1, (0, 0)));

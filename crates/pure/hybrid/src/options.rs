@@ -57,6 +57,8 @@ pub struct Options {
     pub idle: Duration,
     /// Writes wait while copies go back, as in the public code, which holds `reset_mtx` for that long. Otherwise they never do.
     pub blocks_writers: bool,
+    /// Percent of the device's tree that copies fill when those that do not count are deleted there. Not in the paper.
+    pub sweep_percent: u8,
     /// Bytes of a buffer for copies that go back: 508 KiB there (`kvaccel/db/db_impl/iLSM.cc`, `MAX_BUFLEN`).
     pub buffer_bytes: u32,
 }
@@ -73,6 +75,7 @@ impl Default for Options {
             rollback_level0: 26,
             idle: Duration::from_nanos(100_000_000),
             blocks_writers: false,
+            sweep_percent: 50,
             buffer_bytes: 508 << 10,
         }
     }

@@ -27,6 +27,16 @@ pub enum Fault {
     FallsAsItRises,
     /// What is too long for the device's tree is refused to the user.
     TooLong,
+    /// Copies that do not count are deleted in the device before the main tree is flushed.
+    SweptEarly,
+    /// They are forgotten before the device is flushed.
+    ForgottenEarly,
+    /// A read that finds nothing in the device, since what it asked for was swept, is told so.
+    SweptIsMissing,
+    /// A tombstone that comes into the main tree while that is asked whether there is a pair is taken for one.
+    TombstoneIsPair,
+    /// Copies go back that a cut can take from the device.
+    BatchComesApart,
     /// A write that the full tree of the device refuses is told as carried out.
     RefusedIsDone,
 }

@@ -182,7 +182,8 @@ pub(super) fn open(url: &DeviceUrl, rollback: Rollback) -> Result<(AnyDriver, Po
         Some(name) => outside(name, block_queue, (asked, is_new, &profile), &made, below)?,
     };
     let batch_bytes = batch_bytes(&mut connection, &mut driver, &queue)?;
-    let device = DeviceLsm::new(queue, connection, batch_bytes);
+    let capacity_bytes = connection.identify_kv_namespace(&mut driver, pairs)?.nsze.get();
+    let device = DeviceLsm::new(queue, connection, batch_bytes, capacity_bytes);
     let usual = Options { rollback, ..Options::default() };
     let options = if url.main.is_some() { Options { buffer_bytes: COPIES_BYTES, ..usual } } else { usual };
     let store = Hybrid::open(main, device, options, || saker_host::Driver::drive(&mut driver))?;

@@ -25,10 +25,11 @@ impl<M: MainTree> Hybrid<M> {
     pub(super) fn main_ended(&mut self, id: u64, outcome: Outcome, w: &mut Work<'_>) {
         match self.flights.remove(&id) {
             Some(Flight::Write(writing)) => self.write_ended_in_main(id, writing, outcome, w),
-            Some(Flight::Read(reading)) => self.read_ended_in_main(id, reading, outcome),
+            Some(Flight::Read(reading)) => self.read_ended_in_main(id, reading, outcome, w),
             Some(Flight::Flush(flushing)) => self.flushed(id, flushing, outcome.err()),
             Some(Flight::Scan(scanning)) => self.scanned_main(id, scanning, outcome, w),
             Some(Flight::Rollback) => self.main_flushed(outcome),
+            Some(Flight::Sweep(_)) => self.main_flushed_for_sweep(&outcome),
             Some(Flight::Move(key)) => self.moved(id, key, outcome, w),
             Some(Flight::Purge(key)) => self.purged(id, key, &outcome, w),
             Some(Flight::Snapshot { .. } | Flight::View(_) | Flight::Nobody) | None => {}
@@ -46,6 +47,7 @@ impl<M: MainTree> Hybrid<M> {
             Some(Flight::Snapshot { main }) => self.snapshot_opened(done.owner, main, &done, w),
             Some(Flight::Scan(scanning)) => self.scanned_device(done.owner, scanning, &done, w),
             Some(Flight::Rollback) => self.rollback_answered(&done),
+            Some(Flight::Sweep(copy)) => self.swept(done.owner, copy, &done, w),
             Some(Flight::Move(_) | Flight::Purge(_) | Flight::View(_) | Flight::Nobody) | None => {}
         }
     }

@@ -44,6 +44,7 @@ impl<M: MainTree> Hybrid<M> {
     pub fn is_settled(&self) -> bool {
         self.metadata.keys() == 0
             && self.returning.is_idle()
+            && self.sweeping.is_idle()
             && self.flights.is_empty()
             && self.tombs.is_empty()
     }
@@ -52,6 +53,7 @@ impl<M: MainTree> Hybrid<M> {
     pub(crate) fn is_quiet(&self) -> bool {
         self.flights.is_empty()
             && self.returning.is_resting()
+            && self.sweeping.is_idle()
             && self.returning.to_close.is_empty()
             && self.ended.is_empty()
             && self.device.in_flight() == 0

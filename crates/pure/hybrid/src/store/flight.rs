@@ -31,6 +31,8 @@ pub(crate) enum Flight {
     Move(Key),
     /// A tombstone of the main tree that nobody needs is being deleted there.
     Purge(Key),
+    /// A delete of a sweep, of the copy of that number, or a Flush of either tree for it.
+    Sweep(Option<(Key, u64)>),
     /// Nobody waits for it.
     Nobody,
 }

@@ -10,6 +10,7 @@ mod rollback;
 mod route;
 pub(crate) mod scan;
 mod stats;
+mod sweep;
 mod views;
 mod write;
 
@@ -27,6 +28,7 @@ use crate::store::rollback::Returning;
 use crate::store::route::Detecting;
 use crate::store::scan::Asked;
 use crate::store::stats::Costs;
+use crate::store::sweep::Sweeping;
 use crate::store::views::Views;
 use saker_engine::KvError;
 use saker_host::host_kv::{HostKv, Op, Outcome, Ticket, Work};
@@ -56,6 +58,7 @@ pub struct Hybrid<M = HostKv> {
     pub(crate) views: Views,
     pub(crate) detecting: Detecting,
     pub(crate) returning: Returning,
+    pub(crate) sweeping: Sweeping,
     pub(crate) stats: Stats,
     pub(crate) costs: Costs,
     pub(crate) now: Option<Instant>,
@@ -98,6 +101,7 @@ impl<M: MainTree> Hybrid<M> {
             views: Views::default(),
             detecting: Detecting::default(),
             returning: Returning::default(),
+            sweeping: Sweeping::default(),
             stats: Stats::default(),
             costs: Costs::default(),
             now: None,
@@ -112,6 +116,7 @@ impl<M: MainTree> Hybrid<M> {
         self.all_tombs_known = true;
         (self.views, self.returning, self.costs) = (Views::default(), Returning::default(), Costs::default());
         (self.detecting, self.device_writes) = (Detecting::default(), 0);
+        self.sweeping = Sweeping::default();
     }
 
     /// Longest value in bytes: the main tree takes every record in the end, and a record has its stamp beside the value.
@@ -176,6 +181,7 @@ impl<M: MainTree> Hybrid<M> {
                 more = true;
             }
             more |= self.step_rollback(w);
+            more |= self.step_sweep(w);
             more |= self.retry_held(w);
             if !more {
                 break;

@@ -3,14 +3,15 @@
 
 use crate::device::DeviceDone;
 use crate::main_tree::MainTree;
-use crate::metadata::State;
+use crate::metadata::{DeviceCopy, State};
+use crate::planted::{self, Fault};
 use crate::record::{EPOCH_KEY, STAMP_BYTES, Stamp};
 use crate::store::flight::Flight;
 use crate::store::stats::mean;
 use crate::store::{Hybrid, charge, failure};
 use saker_engine::KvError;
 use saker_host::host_kv::{Answer, Op, Outcome, Ticket, Work};
-use saker_nvme::Key;
+use saker_nvme::{Key, Status};
 use saker_sim::{Instant, Unit};
 
 /// What a read is to find.
@@ -29,6 +30,10 @@ pub(crate) struct Reading {
     wants: Wants,
     /// Bytes of the buffer that the device was asked with.
     buffer_bytes: u32,
+    /// The number of the copy that the device was asked for.
+    sequence: u64,
+    /// What the main tree has may be a tombstone, so its record is looked at.
+    looks: bool,
     since: Option<Instant>,
 }
 
@@ -45,17 +50,17 @@ impl<M: MainTree> Hybrid<M> {
         let Some(key) = Key::new(&key).ok().filter(|key| *key.padded() != EPOCH_KEY) else {
             return self.end(id, Err(KvError::KeySize));
         };
-        let reading = Reading { key, wants, buffer_bytes: 0, since: self.now };
+        let reading = Reading { key, wants, buffer_bytes: 0, sequence: 0, looks: false, since: self.now };
         self.go_on_reading(id, reading, w);
     }
 
     pub(crate) fn go_on_reading(&mut self, id: u64, mut reading: Reading, w: &mut Work<'_>) {
         charge(w, Unit::Probe, u64::from(self.metadata.keys() > 0));
         let key = reading.key;
-        match self.metadata.current(&key).map(|copy| (copy.state, copy.bytes)) {
-            Some((State::Tombstone, _)) => self.end(id, Err(KvError::NotFound)),
-            Some((_, bytes)) if reading.wants != Wants::Presence => {
-                reading.buffer_bytes = reading.buffer_bytes.max(bytes);
+        match self.metadata.current(&key).copied() {
+            Some(DeviceCopy { state: State::Tombstone, .. }) => self.end(id, Err(KvError::NotFound)),
+            Some(DeviceCopy { bytes, sequence, .. }) if reading.wants != Wants::Presence => {
+                (reading.buffer_bytes, reading.sequence) = (reading.buffer_bytes.max(bytes), sequence);
                 match self.device.retrieve(id, &key, reading.buffer_bytes) {
                     Ok(()) => _ = self.flights.insert(id, Flight::Read(reading)),
                     Err(_) => self.hold(id, Flight::Read(reading)),
@@ -65,17 +70,28 @@ impl<M: MainTree> Hybrid<M> {
             None if self.tombs.contains(&key) => self.end(id, Err(KvError::NotFound)),
             None => {
                 // Only the record itself tells a pair from a tombstone that nobody knows of.
-                let looks = reading.wants != Wants::Presence || !self.all_tombs_known;
+                let looks = reading.wants != Wants::Presence || reading.looks || !self.all_tombs_known;
                 let key = key.as_bytes().to_vec();
                 match self.ask_main(id, if looks { Op::Get(key) } else { Op::Exists(key) }, w) {
-                    Some(outcome) => self.read_ended_in_main(id, reading, outcome),
+                    Some(outcome) => self.read_ended_in_main(id, reading, outcome, w),
                     None => _ = self.flights.insert(id, Flight::Read(reading)),
                 }
             }
         }
     }
 
-    pub(crate) fn read_ended_in_main(&mut self, id: u64, reading: Reading, outcome: Outcome) {
+    pub(crate) fn read_ended_in_main(
+        &mut self,
+        id: u64,
+        mut reading: Reading,
+        outcome: Outcome,
+        w: &mut Work<'_>,
+    ) {
+        let is_said = reading.wants == Wants::Presence && outcome == Ok(Answer::Done);
+        if is_said && self.may_be_tombstone(&reading.key) {
+            reading.looks = true;
+            return self.go_on_reading(id, reading, w);
+        }
         let took = self.since(reading.since).as_nanos();
         self.costs.main_read = mean(self.costs.main_read, took);
         self.note_read_in_pass(took);
@@ -94,6 +110,11 @@ impl<M: MainTree> Hybrid<M> {
         self.end(id, outcome);
     }
 
+    /// Whether a record that the main tree has of a key may be a tombstone: one has been written, or may be on its way.
+    fn may_be_tombstone(&self, key: &Key) -> bool {
+        (self.lines.holds(key) || self.tombs.contains(key)) && !planted::is(Fault::TombstoneIsPair)
+    }
+
     pub(crate) fn read_ended_in_device(
         &mut self,
         id: u64,
@@ -104,6 +125,9 @@ impl<M: MainTree> Hybrid<M> {
         if done.status.is_success() && done.result.0 > reading.buffer_bytes {
             // A newer value is longer.
             reading.buffer_bytes = done.result.0;
+            return self.go_on_reading(id, reading, w);
+        }
+        if done.status.is(Status::KEY_DOES_NOT_EXIST) && self.was_swept(&reading.key, reading.sequence) {
             return self.go_on_reading(id, reading, w);
         }
         self.stats.device_reads += 1;

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Copies go back to the main tree, and the device's tree is emptied: the rollback manager.
 //!
-//! A pass reads all records of the device by one iterator, in large buffers. A record goes back if it is the one that counts for its key;
-//! it keeps its stamp. Writers are not asked: one that writes a key meanwhile makes the copy superseded, and a redirected one makes
-//! another pass necessary. When no copy counts any more the main tree is flushed; if that is still so then, and nobody reads in the
-//! device, one command empties its tree. Main tombstones are deleted afterwards.
+//! A pass reads all records of the device in large buffers, each by an iterator of its own: what an iterator sees the device cannot give back,
+//! and a pass takes long where the main tree is busy. A record goes back if it is the one that counts for its key; it keeps its stamp. Writers
+//! are not asked: one that writes a key meanwhile makes the copy superseded, and a redirected one makes another pass necessary. When no copy
+//! counts any more the main tree is flushed; if that is still so then, and nobody reads in the device, one command empties its tree. Main
+//! tombstones are deleted afterwards.
 
-use crate::device::DeviceDone;
+mod buffer;
+
 use crate::main_tree::MainTree;
 use crate::metadata::State;
 use crate::options::{Detector, Objective, Rollback};
 use crate::planted::{self, Fault};
 use crate::record::Stamp;
 use crate::store::flight::Flight;
-use crate::store::scan::behind;
 use crate::store::stats::mean;
 use crate::store::write::InMain;
 use crate::store::{Hybrid, again};
 use saker_engine::{KvError, WriteCondition};
 use saker_host::host_kv::{Answer, Begun, Op, Outcome, Work};
 use saker_nvme::Key;
-use saker_nvme::group::pairs_of;
-use saker_nvme::vendor_specific::NextAnswer;
 use saker_sim::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -30,10 +29,10 @@ use std::collections::VecDeque;
 enum Phase {
     #[default]
     Idle,
-    Opening,
-    /// Records come, and go back.
+    /// The iterator of a buffer is being opened, the device is flushed, or the buffer is read.
+    Reading,
+    /// Records go back.
     Moving,
-    Closing,
     /// The main tree is being flushed.
     Flushing,
     /// Nobody is to read in the device.
@@ -45,10 +44,12 @@ enum Phase {
 #[derive(Debug, Default)]
 pub(crate) struct Returning {
     phase: Phase,
-    iterator: u32,
+    /// `None`: it is being opened.
+    iterator: Option<u32>,
+    /// What it sees survives a cut.
+    is_durable: bool,
     /// Where the pass goes on; `None`: all records have come.
     from: Option<Vec<u8>>,
-    is_reading: bool,
     buffer_bytes: u32,
     records: VecDeque<(Key, Vec<u8>)>,
     /// Copies on their way into the main tree.
@@ -77,6 +78,11 @@ impl Returning {
     /// Whether no copy is on its way back.
     pub fn is_idle(&self) -> bool {
         self.phase == Phase::Idle
+    }
+
+    /// Whether the device's tree is not about to be emptied.
+    pub fn lets_sweep(&self) -> bool {
+        !matches!(self.phase, Phase::Flushing | Phase::Waiting | Phase::Emptying)
     }
 
     /// Whether nothing of it is on its way: it has not begun, or waits for readers.
@@ -111,7 +117,7 @@ impl<M: MainTree> Hybrid<M> {
         let has_gone_on = match self.returning.phase {
             Phase::Idle => self.begin_rollback(),
             Phase::Moving => self.go_on_moving(w),
-            Phase::Flushing | Phase::Opening | Phase::Closing => false,
+            Phase::Flushing | Phase::Reading => false,
             Phase::Waiting => self.empty_if_quiet(),
             Phase::Emptying => self.look_for_empty(),
         };
@@ -121,6 +127,9 @@ impl<M: MainTree> Hybrid<M> {
     /// When it has to be looked at though nothing completes.
     pub(crate) fn rollback_due(&self) -> Option<Instant> {
         let now = self.now?;
+        if self.sweeping.is_looking() {
+            return Some(now);
+        }
         // What the published detector said lasts until it looks again, whether anything happens or not.
         let is_told = self.options.detector == Detector::Published && self.detecting.redirects;
         let has_work = self.metadata.keys() > 0 || !self.tombs.is_empty();
@@ -156,14 +165,11 @@ impl<M: MainTree> Hybrid<M> {
             self.note_began();
             return self.flush_main();
         }
-        let id = self.take_number();
-        if self.device.open_iterator(id).is_err() {
+        if !self.open_buffer(vec![0]) {
             return false;
         }
-        self.flights.insert(id, Flight::Rollback);
         self.note_began();
-        (self.returning.phase, self.returning.pass_began, self.returning.pass_moved) =
-            (Phase::Opening, self.now, 0);
+        (self.returning.pass_began, self.returning.pass_moved) = (self.now, 0);
         (self.costs.pass_reads, self.costs.before_pass) = (0, self.costs.main_read);
         true
     }
@@ -229,46 +235,10 @@ impl<M: MainTree> Hybrid<M> {
             || self.options.detector == Detector::Published && self.detecting.redirects
     }
 
-    pub(crate) fn rollback_answered(&mut self, done: &DeviceDone) {
-        match self.returning.phase {
-            Phase::Opening if done.status.is_success() => {
-                self.returning.iterator = done.result.0;
-                self.returning.from = Some(vec![0]);
-                self.returning.phase = Phase::Moving;
-            }
-            Phase::Opening => self.put_off(),
-            Phase::Moving => self.take_records(done),
-            Phase::Closing => self.end_pass(),
-            _ => {}
-        }
-    }
-
     /// It is tried again later.
     fn put_off(&mut self) {
         self.returning.phase = Phase::Idle;
         self.returning.not_before = self.now.map(|now| now + self.options.idle);
-    }
-
-    fn take_records(&mut self, done: &DeviceDone) {
-        self.returning.is_reading = false;
-        if !done.status.is_success() {
-            // The iterator is no more: so much was written meanwhile.
-            self.returning.from = None;
-            return;
-        }
-        let answer = NextAnswer(done.result.1);
-        if answer.bytes_needed() > self.returning.buffer_bytes {
-            self.returning.buffer_bytes = answer.bytes_needed();
-            return;
-        }
-        let all = pairs_of(&done.data);
-        let last = all.last().filter(|_| !answer.ended());
-        self.returning.from = last.and_then(|(key, _)| behind(key));
-        let keyed = all.into_iter().filter_map(|(key, record)| Some((Key::new(key).ok()?, record.to_vec())));
-        self.returning.records.extend(keyed);
-        if planted::is(Fault::DroppedEarly) {
-            self.returning.records.iter().for_each(|(key, _)| self.metadata.supersede(key));
-        }
     }
 
     fn go_on_moving(&mut self, w: &mut Work<'_>) -> bool {
@@ -283,35 +253,17 @@ impl<M: MainTree> Hybrid<M> {
                 return any;
             }
         }
-        if !self.returning.records.is_empty() || self.returning.is_reading {
+        if !self.returning.records.is_empty() {
             // The rest has its turn when others have had theirs.
             return any;
         }
-        any | self.read_more()
-    }
-
-    fn read_more(&mut self) -> bool {
-        let id = self.take_number();
-        let sent = match self.returning.from.clone().map(|from| Key::new(&from)) {
-            Some(Ok(from)) => {
-                let bytes = self.returning.buffer_bytes.max(self.options.buffer_bytes.max(BUFFER_LEAST));
-                self.returning.buffer_bytes = bytes;
-                let sent = self.device.read_iterator(id, self.returning.iterator, (bytes, 0), false, from);
-                self.returning.is_reading = sent.is_ok();
-                sent
+        match self.returning.from.clone() {
+            Some(from) => any | self.open_buffer(from),
+            None => {
+                self.end_pass();
+                true
             }
-            _ => {
-                let sent = self.device.close_iterator(id, self.returning.iterator);
-                if sent.is_ok() {
-                    self.returning.phase = Phase::Closing;
-                }
-                sent
-            }
-        };
-        if sent.is_ok() {
-            self.flights.insert(id, Flight::Rollback);
         }
-        sent.is_ok()
     }
 
     /// A record goes back, if it counts. False: not now.
@@ -417,6 +369,7 @@ impl<M: MainTree> Hybrid<M> {
             || self.views.in_device > 0
             || self.views.opening > 0
             || !self.returning.to_close.is_empty()
+            || !self.sweeping.is_idle()
         {
             return false;
         }

@@ -41,6 +41,10 @@ pub struct Stats {
     pub rollback_time: Duration,
     /// Time of the device's being emptied.
     pub emptying_time: Duration,
+    /// Sweeps, and copies that they deleted in the device because they did not count.
+    pub sweeps: u64,
+    /// Such copies.
+    pub swept: u64,
     /// Tombstones of the main tree that were deleted.
     pub purged: u64,
     /// Where the write that took longest was how long.
@@ -145,6 +149,8 @@ impl<M: MainTree> Hybrid<M> {
             ("rollback_ns", s.rollback_time.as_nanos()),
             ("device_emptied", s.emptied),
             ("device_emptying_ns", s.emptying_time.as_nanos()),
+            ("device_sweeps", s.sweeps),
+            ("device_swept", s.swept),
             ("main_read_mean_ns", self.costs.main_read),
             ("device_read_mean_ns", self.costs.device_read),
             ("rollback_copy_mean_ns", self.costs.moving),

@@ -435,6 +435,7 @@ impl<M: MainTree> Hybrid<M> {
 
     fn finish_write(&mut self, id: u64, mut writing: Writing, outcome: Outcome, w: &mut Work<'_>) {
         self.returning.last_write = self.now;
+        self.sweeping.note_write();
         writing.enter(self.now, At::Host);
         if writing.spent.all() > self.stats.longest.all() {
             self.stats.longest = writing.spent;

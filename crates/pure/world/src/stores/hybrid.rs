@@ -105,7 +105,8 @@ fn ends(device: &Build, host: &Attachment, depth: u16, driver: &mut impl Driver)
     let options = KvQueueOptions { entries: u32::from(depth) + 1, slots: depth };
     let queue = connection.create_kv_queue(driver, PAIRS, options)?;
     let group_bytes = Takes::of_namespace(&device.config, 1).batch_bytes as u32;
-    Ok(Ends { medium, device: DeviceLsm::new(queue, connection, group_bytes) })
+    let capacity_bytes = connection.identify_kv_namespace(driver, PAIRS)?.nsze.get();
+    Ok(Ends { medium, device: DeviceLsm::new(queue, connection, group_bytes, capacity_bytes) })
 }
 
 /// A new hybrid on a new device ([`Dual::device`]) that is attached to `host`.

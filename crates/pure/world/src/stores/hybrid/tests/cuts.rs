@@ -3,7 +3,7 @@
 //! flushed, and nothing changes afterwards.
 
 use super::histories::{KEYS, Kept, Planted, key, value};
-use super::rig::{Rig, Terms, terms};
+use super::rig::{Rig, Terms, sweeping, terms};
 use saker_engine::KvError;
 use saker_host::WriteBatch;
 use saker_host::host_kv::{Answer, Batch, Op};
@@ -177,13 +177,15 @@ fn cut_at(terms: &Terms, seed: u64, at: u64, recut: Option<u64>, operations: u64
     Err("it has no power".to_owned())
 }
 
-fn all_terms() -> [Terms; 4] {
+fn all_terms() -> [Terms; 6] {
     let eager = terms(Detector::Exact, Rollback::Eager);
     [
         eager,
         Terms { capacitor: false, ..eager },
         Terms { min_blob_size: 5, capacitor: false, ..eager },
         Terms { options: Options { rollback: Rollback::Lazy, ..eager.options }, ..eager },
+        sweeping(Detector::Exact, Rollback::Lazy),
+        Terms { capacitor: false, ..sweeping(Detector::Exact, Rollback::Lazy) },
     ]
 }
 
@@ -212,9 +214,15 @@ fn no_cut_brings_an_old_value_back() {
 
 #[test]
 fn what_is_planted_shows_at_a_cut() {
-    for fault in [Fault::OldValueBack, Fault::EmptiedEarly] {
-        let terms = Terms { capacitor: true, ..terms(Detector::Exact, Rollback::Eager) };
-        let places = || (1..=30).flat_map(|seed| (5..200).step_by(13).map(move |at| (seed, at)));
+    let (usual, swept) = (terms(Detector::Exact, Rollback::Eager), sweeping(Detector::Exact, Rollback::Lazy));
+    for (fault, terms) in [
+        (Fault::OldValueBack, usual),
+        (Fault::EmptiedEarly, usual),
+        (Fault::SweptEarly, swept),
+        (Fault::ForgottenEarly, Terms { capacitor: false, ..swept }),
+        (Fault::BatchComesApart, Terms { capacitor: false, ..usual }),
+    ] {
+        let places = || (1..=60).flat_map(|seed| (5..200).step_by(13).map(move |at| (seed, at)));
         let found = places().find_map(|(seed, at)| {
             let _planted = Planted::new(fault);
             cut_at(&terms, seed, at, None, 260).err().map(|why| (seed, at, why))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Random histories: what the store answers is what a map of pairs would.
 
-use super::rig::{Rig, Terms, terms};
+use super::rig::{Rig, Terms, sweeping, terms};
 use super::shown::{Way, shows};
 use saker_engine::KvError;
 use saker_host::WriteBatch;
@@ -373,6 +373,15 @@ pub fn all_terms() -> Vec<Terms> {
     }
     // Longer values of the main tree are in its value log.
     all.push(Terms { min_blob_size: 5, stop: 2, ..exact });
+    for (detector, rollback) in [
+        (Detector::Exact, Rollback::Lazy),
+        (Detector::Published, Rollback::Lazy),
+        (Detector::Exact, Rollback::Eager),
+    ] {
+        let swept = sweeping(detector, rollback);
+        all.push(Terms { capacitor: rollback == Rollback::Eager, ..swept });
+        all.push(Terms { device_permille: SMALL_PERMILLE, longest: LONG, ..swept });
+    }
     // It decides by itself.
     all.push(Terms { min_blob_size: 15, ..exact });
     all
@@ -404,6 +413,7 @@ fn answers_are_those_of_one_map() {
         "redirected_turned_back",
         "device_filled",
         "device_scans_again",
+        "device_swept",
     ] {
         assert!(sums[name] > 0, "no history has any {name}: {sums:?}");
     }

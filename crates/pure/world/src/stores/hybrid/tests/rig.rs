@@ -13,7 +13,7 @@ use saker_host::host_kv::{Op, Outcome, Ticket, Work};
 use saker_hybrid::{Detector, Hybrid, Options, Rollback};
 use saker_profile::Profile;
 use saker_segment_store::{Geometry, PageBuffer, PageBufferMemory, PowerHistory};
-use saker_sim::{Duration, earliest};
+use saker_sim::{Chance, Duration, earliest};
 use std::collections::BTreeMap;
 
 pub const DEPTH: u16 = 64;
@@ -32,6 +32,8 @@ pub struct Terms {
     pub min_blob_size: u64,
     /// Bytes of the longest values, about.
     pub longest: u64,
+    /// Every other operation of the flash takes so many nanoseconds longer.
+    pub spike_ns: u64,
 }
 
 /// Such that every other write finds the main tree stopped, and that copies go back soon.
@@ -47,7 +49,21 @@ pub fn terms(detector: Detector, rollback: Rollback) -> Terms {
         buffer_bytes: 8 << 10,
         ..Options::default()
     };
-    Terms { options, capacitor: true, device_permille: 400, stop: 1, min_blob_size: 14, longest: 6000 }
+    Terms {
+        options,
+        capacitor: true,
+        device_permille: 400,
+        stop: 1,
+        min_blob_size: 14,
+        longest: 6000,
+        spike_ns: 0,
+    }
+}
+
+/// The same, and copies that do not count are deleted in the device whenever there are some.
+pub fn sweeping(detector: Detector, rollback: Rollback) -> Terms {
+    let usual = terms(detector, rollback);
+    Terms { options: Options { sweep_percent: 0, ..usual.options }, ..usual }
 }
 
 /// The builds of the store and of its device.
@@ -83,7 +99,8 @@ impl Rig {
     /// New, on a device whose power ends at that program or erase; 0: never.
     pub fn new(terms: &Terms, seed: u64, cut_at: u64) -> Self {
         let (build, mut device, dual) = builds(terms);
-        device.faults = FaultPlan { seed, cut_at, ..device.faults };
+        let spike = if terms.spike_ns > 0 { Chance::one_in(2) } else { Chance::NEVER };
+        device.faults = FaultPlan { seed, cut_at, spike, spike_ns: terms.spike_ns, ..device.faults };
         let host = device.attach(2, DEPTH);
         let mut below = Clocked(device.timed(host.clone()));
         let store = connect_hybrid(&build, &device, &host, (DEPTH, &dual), &mut below).expect("connects");
