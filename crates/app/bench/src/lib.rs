@@ -118,13 +118,14 @@ fn stalls_of(kv: &mut Kv) -> Result<Stalls, HostError> {
 }
 
 /// Redirections, rollbacks and the metadata of a store over both interfaces of a device: since it was opened.
-const REDIRECTION: [&str; 8] = [
+const REDIRECTION: [&str; 9] = [
     "redirected_writes",
     "redirected_bytes",
     "redirections",
     "rollbacks",
     "rollback_moved",
     "device_emptied",
+    "device_swept",
     "metadata_keys_peak",
     "metadata_bytes",
 ];

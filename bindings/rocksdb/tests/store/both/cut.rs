@@ -3,10 +3,11 @@
 
 use super::super::{seed, tier};
 use super::history::Told;
-use super::{Rng, add, image, stop};
+use super::{Rng, add, image, image_with, stop};
 use saker::Kv;
 use saker_hybrid::planted::{Fault, plant};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 const KEYS: u64 = 60;
 
@@ -67,9 +68,9 @@ fn look(kv: &mut Kv, may: &mut May) -> Told {
 }
 
 /// So many lives of an image; how many ended with a cut, and copies that were in the device at openings.
-fn lives(seed: u64, lives: u64) -> Result<(u64, u64), String> {
+fn lives(made: fn(&Path) -> String, seed: u64, lives: u64) -> Result<(u64, u64), String> {
     let folder = tempfile::tempdir().expect("a folder");
-    let (url, mut may, mut rng) = (image(folder.path()), May::new(), Rng(seed));
+    let (url, mut may, mut rng) = (made(folder.path()), May::new(), Rng(seed));
     let (mut cuts, mut copies) = (0, 0);
     for _ in 0..lives {
         let cut = format!("{url}&fault.cut={}", 20 + rng.below(1500));
@@ -91,7 +92,7 @@ fn lives(seed: u64, lives: u64) -> Result<(u64, u64), String> {
 fn what_was_flushed_is_there() {
     add();
     println!("replay: SAKER_SEED={}", seed());
-    let (cuts, copies) = lives(seed(), tier(20, 300)).unwrap();
+    let (cuts, copies) = lives(image, seed(), tier(20, 300)).unwrap();
     println!("{cuts} cuts, {copies} copies in the device at openings");
     assert!(cuts > tier(10, 200) && copies > 0);
 }
@@ -100,9 +101,30 @@ fn what_was_flushed_is_there() {
 fn an_old_value_that_counts_is_found() {
     add();
     plant(Some(Fault::OldValueBack));
-    let found = (seed()..seed() + 6).find_map(|seed| lives(seed, 10).err());
+    let found = (seed()..seed() + 6).find_map(|seed| lives(image, seed, 10).err());
     plant(None);
     stop(false);
     println!("{found:?}");
     assert!(found.is_some());
+}
+
+/// An image of a device without a capacitor: a cut takes what was written last to either namespace and was not flushed, RocksDB's log too.
+fn volatile(folder: &Path) -> String {
+    let profiles = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles/tiny.toml");
+    let tiny = std::fs::read_to_string(profiles).expect("it is there");
+    let (with, without) = ("capacitor = { value = true", "capacitor = { value = false");
+    assert!(tiny.contains(with), "the profile says it so");
+    let profile = folder.join("volatile.toml");
+    let text = tiny.replace(with, without).replace("name = \"tiny\"", "name = \"volatile\"");
+    std::fs::write(&profile, text).expect("written");
+    image_with(folder, &profile.display().to_string())
+}
+
+#[test]
+fn what_was_flushed_is_there_without_a_capacitor() {
+    add();
+    println!("replay: SAKER_SEED={}", seed());
+    let (cuts, copies) = lives(volatile, seed(), tier(10, 150)).unwrap();
+    println!("{cuts} cuts, {copies} copies in the device at openings");
+    assert!(cuts > tier(5, 100) && copies > 0);
 }

@@ -43,8 +43,12 @@ fn in_memory() -> String {
 }
 
 fn image(dir: &Path) -> String {
+    image_with(dir, "tiny")
+}
+
+fn image_with(dir: &Path, profile: &str) -> String {
     let path = dir.join("disk.img");
-    ImagePlan::hybrid(BYTES, "tiny", 1).create(&path).expect("made");
+    ImagePlan::hybrid(BYTES, profile, 1).create(&path).expect("made");
     format!("file:{}?{PRESSED}", path.display())
 }
 

@@ -40,7 +40,7 @@ pub trait WaitingStore: Debug + Send + Sync {
 }
 
 /// Counters that only a hybrid has.
-pub const HYBRID_COUNTERS: [&str; 9] = [
+pub const HYBRID_COUNTERS: [&str; 10] = [
     "redirected_writes",
     "redirections",
     "redirected_held",
@@ -49,6 +49,7 @@ pub const HYBRID_COUNTERS: [&str; 9] = [
     "rollbacks",
     "rollback_moved",
     "device_emptied",
+    "device_swept",
     "metadata_bytes",
 ];
 
