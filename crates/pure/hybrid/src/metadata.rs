@@ -84,8 +84,8 @@ impl Metadata {
 
     /// Whether that copy of a key is there and does not count.
     pub fn is_stale(&self, key: &Key, sequence: u64) -> bool {
-        let is_it = |copy: &&DeviceCopy| copy.sequence == sequence && copy.state == State::Superseded;
-        self.copies.get(key).filter(is_it).is_some()
+        let copy = self.copies.get(key);
+        copy.is_some_and(|copy| copy.sequence == sequence && copy.state == State::Superseded)
     }
 
     /// The device has no copy of a key any more. It did not count.

@@ -187,7 +187,8 @@ impl HashStore {
         if self.log.segment(id).failed_pages().len() != pages {
             return;
         }
-        match gc.is_broken {
+        // Where nothing lives any more nothing is missing.
+        match gc.is_broken && self.log.segment(id).live_bytes > 0 {
             true => self.log.break_off_repair(id),
             false => self.log.end_repair(id, m),
         }

@@ -273,7 +273,8 @@ impl<S: Structure> Store<S> {
         if let Some(pages) = gc.repair {
             // If more have failed since, it begins again.
             if self.log.segment(id).failed_pages().len() == pages {
-                match gc.is_broken {
+                // Where nothing lives any more nothing is missing.
+                match gc.is_broken && self.log.segment(id).live_bytes > 0 {
                     true => self.log.break_off_repair(id),
                     false if gc.is_pinned => self.log.end_repair_pinned(id, m),
                     false => self.log.end_repair(id, m),

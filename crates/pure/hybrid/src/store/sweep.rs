@@ -32,8 +32,8 @@ enum Phase {
     FlushingDevice,
 }
 
-/// A copy: its key and the number of its write.
-type Copy = (Key, u64);
+/// A copy that does not count: its key and the number of its write.
+type Stale = (Key, u64);
 
 /// What it remembers.
 #[derive(Debug, Default)]
@@ -41,10 +41,10 @@ pub(crate) struct Sweeping {
     phase: Phase,
     /// Where the look goes on.
     from: Option<Key>,
-    found: VecDeque<Copy>,
+    found: VecDeque<Stale>,
     /// Deletes on their way.
     on_their_way: u32,
-    deleted: Vec<Copy>,
+    deleted: Vec<Stale>,
     /// Writes that have ended since the last one.
     writes: u64,
 }
@@ -178,7 +178,7 @@ impl<M: MainTree> Hybrid<M> {
     }
 
     /// A command of a sweep has ended in the device.
-    pub(crate) fn swept(&mut self, id: u64, copy: Option<Copy>, done: &DeviceDone, w: &mut Work<'_>) {
+    pub(crate) fn swept(&mut self, id: u64, copy: Option<Stale>, done: &DeviceDone, w: &mut Work<'_>) {
         let Some((key, sequence)) = copy else {
             if !done.status.is_success() {
                 // They are known as copies that do not count, whether they are there or not.

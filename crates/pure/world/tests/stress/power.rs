@@ -365,23 +365,27 @@ fn failed_programs_under_a_hash_ftl_lose_nothing_at_a_cut() {
 /// Programs and reads that fail: a page that a repair comes to may be unreadable just then.
 const FAILING_READS: FaultPlan = FaultPlan { read: Chance::one_in(100), ..FAILING };
 
+/// One such history, which is cut every `stride` events.
+fn hold_with_failing_reads(engine: EngineKind, (capacitor, seed): (bool, u64), stride: u64) {
+    let plan = Campaign { end: End::Cut, stride, recut: u64::MAX, recut_stride: 1, block_commands: false };
+    let is_ordered = engine != EngineKind::HASH_STORE && !engine.has_grains();
+    let mut build = if is_ordered {
+        rig::roomy(capacitor, seed).with_engine(engine)
+    } else {
+        rig::small_with(engine, capacitor, seed)
+    };
+    build.faults = FaultPlan { seed, ..FAILING_READS };
+    let tally = campaign(&build, seed, 1500, plan);
+    assert_eq!(tally.violations, [""; 0], "{engine:?}, capacitor {capacitor}, seed {seed}");
+    assert!(tally.cuts > 10, "{tally:?}");
+}
+
 fn hold_against_failing_reads(engine: EngineKind) {
-    for (capacitor, seed) in
-        [false, true].into_iter().flat_map(|c| saker_testing::seeds(tier(2, 20)).map(move |s| (c, s)))
-    {
-        let stride = tier(if engine.has_grains() { FTL_STRIDE } else { 61 }, 7);
-        let plan =
-            Campaign { end: End::Cut, stride, recut: u64::MAX, recut_stride: 1, block_commands: false };
-        let is_ordered = engine != EngineKind::HASH_STORE && !engine.has_grains();
-        let mut build = if is_ordered {
-            rig::roomy(capacitor, seed).with_engine(engine)
-        } else {
-            rig::small_with(engine, capacitor, seed)
-        };
-        build.faults = FaultPlan { seed, ..FAILING_READS };
-        let tally = campaign(&build, seed, 1500, plan);
-        assert_eq!(tally.violations, [""; 0], "{engine:?}, capacitor {capacitor}, seed {seed}");
-        assert!(tally.cuts > 10, "{tally:?}");
+    let stride = tier(if engine.has_grains() { FTL_STRIDE } else { 61 }, 7);
+    for capacitor in [false, true] {
+        for seed in saker_testing::seeds(tier(2, 20)) {
+            hold_with_failing_reads(engine, (capacitor, seed), stride);
+        }
     }
 }
 
@@ -398,3 +402,12 @@ macro_rules! reads_fail {
 }
 
 saker_engine::for_each_engine!(reads_fail);
+
+/// In these histories a repair comes to a record of which one page failed and another one cannot be read. Were the failed page given up, a cut would
+/// bring an older value back.
+#[test]
+fn a_repair_keeps_what_it_cannot_copy() {
+    for (engine, seed) in [(EngineKind::LSM, 17), (EngineKind::TREE, 5)] {
+        hold_with_failing_reads(engine, (true, seed), 7);
+    }
+}
