@@ -7,6 +7,7 @@ mod histories;
 mod linear;
 mod rig;
 mod shown;
+mod sweeps;
 
 use super::{Dual, iter_kvssd};
 use crate::result::Job;
