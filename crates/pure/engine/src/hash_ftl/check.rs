@@ -142,6 +142,11 @@ impl HashFtl {
             cached().map(|c| c.tombstones.len() as u64).sum::<u64>() * u64::from(self.config.grain_bytes);
         let noted = self.tombstone_bytes;
         ensure(bytes == noted, || format!("tombstones take {bytes} bytes, noted: {noted}"))?;
+        let is_kept = |id| cached().any(|c| c.id == id && c.is_dirty);
+        let gone = self.twice.unwritten().find(|id| !is_kept(*id));
+        ensure(gone.is_none(), || {
+            format!("section {gone:?} is to be written, and is not in memory or not dirty")
+        })?;
         let stray = cached().find(|c| c.tombstones.iter().any(|t| self.table.split(t.slot).0 != c.id));
         ensure(stray.is_none(), || format!("a tombstone in the wrong section: {:?}", stray.map(|c| c.id)))
     }

@@ -170,6 +170,7 @@ impl HashFtl {
             self.write_half(child, m, w);
         }
         self.drop_old(old);
+        self.twice.section_written(old, m.last_tag());
         self.ftl_stats.sections_divided += 1;
         for child in children.into_iter().filter(|child| Some(*child) != keep) {
             self.let_go(child);

@@ -98,7 +98,12 @@ impl HashFtl {
         self.evict_from(at, m, w)
     }
 
-    fn evict_from<M: SegmentStore, W: Meter>(&mut self, at: u32, m: &mut M, w: &mut W) -> Step<Background> {
+    pub(super) fn evict_from<M: SegmentStore, W: Meter>(
+        &mut self,
+        at: u32,
+        m: &mut M,
+        w: &mut W,
+    ) -> Step<Background> {
         match self.write_dirty(at, Cause::Gc, m, w) {
             Ok(written) => {
                 self.ftl_stats.evictions_background += written;
@@ -212,6 +217,7 @@ impl HashFtl {
         self.ftl_stats.table_pages_written[cause as usize] += 1;
         for (id, bytes, charge) in sections {
             self.section_written(*id, at, *bytes, *charge);
+            self.twice.section_written(*id, m.last_tag());
         }
     }
 

@@ -30,7 +30,7 @@ impl HashFtl {
     fn goes_side_by_side<M: SegmentStore>(&self, m: &M) -> bool {
         let is_sound = !self.log.has_failures() && !self.log.must_evacuate() && !self.is_repairing();
         let is_roomy = !self.is_pressed(m) && !self.mappings_hold_up_writes() && !self.tombstones_press(m);
-        is_sound && is_roomy && !self.doubling_is_due()
+        is_sound && is_roomy && !self.doubling_is_due() && !self.twice.holds_up_deletes()
     }
 
     fn has_eviction(&self) -> bool {
@@ -47,7 +47,7 @@ impl HashFtl {
     ) -> Step<Background> {
         self.operation += 1;
         self.log.pump(finished, m);
-        self.ordered = self.ordered.filter(|tag| !self.log.is_safe(*tag, finished));
+        self.note_finished(finished);
         match job.kind {
             JobKind::Flush if self.validity.invalid().is_some_and(|i| i.next_full().is_some()) => {
                 self.write_mappings(m).map_or_else(Step::Blocked, |()| Step::Done(Background::Worked))

@@ -36,6 +36,7 @@ mod sections;
 pub mod settings;
 pub mod stats;
 pub mod table;
+mod twice;
 pub mod validity;
 pub mod walk;
 
@@ -81,6 +82,8 @@ pub struct HashFtl {
     owes_order: bool,
     /// The last such section, if it may be on its way.
     ordered: Option<Tag>,
+    /// Sections that must be written before a pair is deleted.
+    twice: twice::Twice,
     /// A store waits for the room of tombstones.
     wants_room: bool,
     /// The cache was made smaller, and is still larger.
@@ -133,6 +136,7 @@ impl HashFtl {
             with_tombstones: BTreeSet::new(),
             owes_order: false,
             ordered: None,
+            twice: twice::Twice::default(),
             wants_room: false,
             gives_back: false,
             collection: None,
@@ -167,6 +171,12 @@ impl HashFtl {
             self.ordered = Some(m.last_tag());
         }
         self.ordered.is_some()
+    }
+
+    /// I/O up to this tag has completed.
+    fn note_finished(&mut self, finished: Tag) {
+        self.ordered = self.ordered.filter(|tag| !self.log.is_safe(*tag, finished));
+        self.twice.finished(|tag| self.log.is_safe(tag, finished));
     }
 
     fn page_grains(&self) -> u64 {

@@ -92,6 +92,9 @@ impl HashFtl {
         if let Err(stall) = self.log.room(m, Stream::User, bytes, reserve) {
             return Step::Blocked(stall);
         }
+        if head.kind == Kind::Tombstone && self.twice.holds_up_deletes() {
+            return Step::Blocked(Stall::Debt);
+        }
         let writer = self.log.begin(m, Stream::User, bytes);
         let grain = writer.log_addr().0 / u64::from(self.config.grain_bytes);
         if self.land(&writer, (0, slot), head, key, value, m).is_err() {

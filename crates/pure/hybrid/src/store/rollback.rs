@@ -184,7 +184,14 @@ impl<M: MainTree> Hybrid<M> {
     /// The policy.
     fn is_time_to_return(&self) -> bool {
         let is_late = |at: Option<Instant>| at.is_none_or(|at| self.now.is_none_or(|now| now >= at));
-        if self.metadata.keys() == 0 || !is_late(self.returning.not_before) || self.main_is_busy() {
+        if self.metadata.keys() == 0 || !is_late(self.returning.not_before) {
+            return false;
+        }
+        // Nothing goes back, so the main tree needs no room.
+        if self.detecting.device_is_full && self.metadata.current_keys() == 0 {
+            return true;
+        }
+        if self.main_is_busy() {
             return false;
         }
         let is_idle =

@@ -52,7 +52,7 @@ impl HashFtl {
     ) -> Step<Background> {
         self.operation += 1;
         self.log.pump(finished, m);
-        self.ordered = self.ordered.filter(|tag| !self.log.is_safe(*tag, finished));
+        self.note_finished(finished);
         if self.collection.as_ref().is_some_and(|c| c.repair.is_none()) && self.log.must_evacuate() {
             // Nothing is erased before failed pages are repaired.
             self.give_up_collection();
@@ -62,6 +62,10 @@ impl HashFtl {
         }
         // A page, for which writes wait; a collection is hundreds.
         if self.mappings_hold_up_writes() && self.write_mappings(m).is_ok() {
+            return Step::Done(Background::Worked);
+        }
+        // Deletes wait for it.
+        if let Step::Done(Background::Worked) = self.write_twice(m, w) {
             return Step::Done(Background::Worked);
         }
         if self.collection.is_some() && self.is_pressed(m) {
@@ -96,7 +100,7 @@ impl HashFtl {
         if let Some(step) = self.bring_wanted(m, w) {
             return step;
         }
-        let waiting = self.log.releasing() > 0 || self.log.has_failures();
+        let waiting = self.log.releasing() > 0 || self.log.has_failures() || self.twice.holds_up_deletes();
         Step::Done(if waiting { Background::Waiting } else { Background::Idle })
     }
 
@@ -105,6 +109,7 @@ impl HashFtl {
         self.collection.is_some()
             || self.log.releasing() > 0
             || self.log.has_failures()
+            || self.twice.holds_up_deletes()
             || m.free_segments() <= self.free_low(m) && !self.rests(m)
             || self.validity.invalid().is_some_and(|i| i.next_full().is_some())
             || self.tombstones_press(m)

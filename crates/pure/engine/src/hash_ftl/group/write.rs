@@ -135,6 +135,9 @@ impl HashFtl {
         if let Err(stall) = self.log.room(m, Stream::User, total, reserve) {
             return Step::Blocked(stall);
         }
+        if self.twice.holds_up_deletes() && parts.iter().any(|part| part.value.is_none()) {
+            return Step::Blocked(Stall::Debt);
+        }
         let writer = self.log.begin_all(m, Stream::User, &lengths);
         let grain = writer.log_addr().0 / u64::from(grain_bytes);
         if self.land_parts(&writer, parts, &lengths, m).is_err() {

@@ -18,6 +18,7 @@
 mod groups;
 mod levels;
 mod settle;
+mod twice;
 mod winners;
 
 use super::record::Kind;
@@ -28,7 +29,9 @@ use super::{HashFtl, HashFtlConfig};
 use saker_engine_api::Recover;
 use saker_log::page_of;
 use saker_log::recover::{Damage, LogImage, Progress, Recovered, scan_page, survey};
+use saker_segment_store::header::crc32c;
 use saker_segment_store::{Completion, Page, PageAddr, PageHeader, Reads, SegmentStore, Step, Stream, ready};
+use std::collections::BTreeSet;
 use winners::{Displaced, Winner, Winners};
 
 /// Pages a step reads.
@@ -53,6 +56,8 @@ enum Phase {
     Scan(Vec<Recovered>, u32),
     /// The next section whose records are judged.
     Judge(usize),
+    /// The next displaced pair that is compared with those on its way.
+    Compare(usize),
     /// The next section whose entries are compared with what flash has.
     Settle(usize),
     Over,
@@ -68,6 +73,8 @@ pub struct Recovery {
     written: Vec<Option<Box<Written>>>,
     /// Hash indexes that a pair was displaced from.
     passed: Vec<u64>,
+    /// Sections, told apart as records are, with a pair that is not needed because another section has a newer one of its key.
+    left_out: BTreeSet<u32>,
     /// The group whose records are being read, or the last one.
     group: groups::Group,
     /// The highest level of a table that doubles of which something was found.
@@ -87,6 +94,7 @@ impl Recovery {
             displaced: Vec::new(),
             written: vec![None; sections],
             passed: Vec::new(),
+            left_out: BTreeSet::new(),
             group: groups::Group::default(),
             level: 0,
             phase: Phase::Survey,
@@ -171,21 +179,25 @@ impl Recovery {
                 self.store.validity.found_dead(r.slot, r.grain, r.grains);
                 continue;
             }
-            if let Step::Done(Ok(key)) = self.store.key_at(r.grain, m)
-                && let Some(home) = self.store.probe.home(&key)
+            // The record was just read.
+            let key = match self.store.key_at(r.grain, m) {
+                Step::Done(Ok(key)) => key,
+                _ => Vec::new(),
+            };
+            if let Some(home) = self.store.probe.home(&key)
                 && self.store.probe.slot(home, 0) != r.slot
             {
                 self.displaced.push(Displaced { home, slot: r.slot, version: r.head.version });
             }
             self.see_level(self.store.table.split(r.written).0);
-            self.see_record(r);
+            self.see_record(r, crc32c(&key));
         }
         Step::Done(Ok(()))
     }
 
-    fn see_record(&mut self, r: &Walked) {
+    fn see_record(&mut self, r: &Walked, key: u32) {
         self.store.version = self.store.version.max(r.head.version + 1);
-        let new = Winner::new(r);
+        let new = Winner::new(r, key);
         let (id, offset) = self.store.table.split(r.slot);
         let old = self.winners.get(id as usize, offset);
         let loser = if old.is_none_or(|old| old.version() < new.version()) {
@@ -257,6 +269,7 @@ impl Recover for Recovery {
             }
             Phase::Scan(left, page) => return self.scan(left, page, m),
             Phase::Judge(next) => self.judge_some(next),
+            Phase::Compare(next) => return self.compare_some(next, m),
             Phase::Settle(next) => self.settle_some(next),
             Phase::Over => return Step::Done(Ok(Progress::Finished)),
         }

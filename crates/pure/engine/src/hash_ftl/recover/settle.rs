@@ -26,6 +26,11 @@ impl Recovery {
             self.phase = Phase::Judge(end);
             return;
         }
+        self.phase = Phase::Compare(0);
+    }
+
+    /// What is needed is known.
+    pub(super) fn end_of_comparing(&mut self) {
         self.find_passed();
         self.found_level();
         self.phase = Phase::Settle(0);
@@ -55,9 +60,7 @@ impl Recovery {
     /// Pairs that are displaced and needed leave their mark on every hash index of their way.
     fn find_passed(&mut self) {
         for d in std::mem::take(&mut self.displaced) {
-            let (id, offset) = self.store.table.split(d.slot);
-            let winner = self.winners.get(id as usize, offset);
-            let is_it = winner.is_some_and(|w| is_pair(w) && w.version() == d.version);
+            let is_it = self.pair_of(&d).is_some();
             let distance = self.store.probe.distance(d.home, d.slot);
             for n in 0..distance.filter(|_| is_it).unwrap_or(0) {
                 self.passed.push(self.store.probe.slot(d.home, n));
@@ -77,6 +80,7 @@ impl Recovery {
     /// `in_memory`: it is entered in memory, whatever flash has.
     pub(super) fn settle_section(&mut self, id: u32, in_memory: bool) {
         let (entries, tombstones) = self.entries_of(id);
+        let leaves_out = self.left_out.range(self.parts(id)).next().is_some();
         self.parts(id).for_each(|part| self.winners.free(part as usize));
         let written = self.take_written(id);
         let is_same = match &written {
@@ -86,13 +90,16 @@ impl Recovery {
         if let Some(written) = &written {
             self.adopt(id, written);
         }
-        if is_same && tombstones.is_empty() && !in_memory {
+        if is_same && tombstones.is_empty() && !in_memory && !leaves_out {
             return;
         }
         let section = Section::new(self.store.config.layout, self.store.table.section_slots, &entries);
         let at = self.store.cache_section(id, section);
         let cached = self.store.table.cache.get_mut(at);
         (cached.is_dirty, cached.by_user) = (true, true);
+        if leaves_out {
+            self.store.twice.found(id);
+        }
         if !tombstones.is_empty() {
             self.store.with_tombstones.insert(id);
             let grain_bytes = u64::from(self.store.config.grain_bytes);

@@ -23,15 +23,17 @@ pub struct Winner {
     /// Grain (40 bits), grains.
     place: u64,
     pair_bytes: u32,
+    key: u32,
 }
 
 impl Winner {
-    /// The record.
-    pub fn new(r: &Walked) -> Self {
+    /// The record, and the checksum of its key.
+    pub fn new(r: &Walked, key: u32) -> Self {
         Self {
             version: r.head.version | (r.head.kind as u64) << 56,
             place: r.grain | u64::from(r.grains) << 40,
             pair_bytes: pair_bytes(&r.head) as u32,
+            key,
         }
     }
 
@@ -53,6 +55,11 @@ impl Winner {
     /// Its grains.
     pub fn grains(self) -> u32 {
         (self.place >> 40) as u32
+    }
+
+    /// The checksum of its key: others can have the same.
+    pub fn key(self) -> u32 {
+        self.key
     }
 
     /// What its pair counts for.

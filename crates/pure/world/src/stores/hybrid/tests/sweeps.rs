@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Copies in the device that do not count make room for others.
 
-use super::rig::{Rig, terms};
+use super::rig::{Rig, Terms, terms};
 use saker_host::host_kv::{Answer, Op};
 use saker_hybrid::{Detector, Options, Rollback};
 use saker_sim::Duration;
@@ -32,4 +32,18 @@ fn copies_that_do_not_count_do_not_fill_the_device() {
     assert!(filled == 0 && swept > 100, "full {filled} times, {swept} swept");
     let (filled, _) = redirected_twice(u8::MAX);
     assert!(filled > 0, "without sweeps it is full");
+}
+
+/// A device's tree that is full, and of whose copies none counts any more, is emptied although the main tree is never at rest.
+#[test]
+fn a_device_full_of_copies_that_do_not_count_is_emptied_under_stalls() {
+    let usual = terms(Detector::Exact, Rollback::Lazy);
+    let options = Options { idle: Duration::from_nanos(3_600_000_000_000), ..usual.options };
+    let mut rig = Rig::new(&Terms { options, device_permille: 40, ..usual }, 1, 0);
+    for n in 0..2000_u64 {
+        let put = Op::Put((n % 60).to_be_bytes().to_vec(), vec![n as u8; 3000]);
+        assert_eq!(rig.ask(put), Some(Ok(Answer::Done)));
+    }
+    let (emptied, redirected) = (rig.counter("device_emptied"), rig.counter("redirected_writes"));
+    assert!(emptied > 3 && redirected > 100, "emptied {emptied} times, {redirected} redirected");
 }
