@@ -71,7 +71,7 @@ pub struct CreateArgs {
     /// The seed of serial number and key order [default: a serial number of its own, key order of seed 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Both namespaces of a store over blocks and pairs (?hybrid), which has a quarter of the flash for pairs. `--set
+    /// Both namespaces of a store over blocks and pairs (?hybrid), which has two fifths of the flash for pairs. `--set
     /// min_blob_size=BYTES` is for its main tree
     #[arg(long, conflicts_with_all = ["namespaces", "engine", "packing"], requires = "size")]
     pub hybrid: bool,

@@ -8,7 +8,7 @@ use crate::profiles::profile_for_image;
 use saker_device::{EngineKind, Settings};
 
 impl ImagePlan {
-    /// A namespace of pairs on a quarter of the flash, and one of blocks on the rest: for a store over both (option `hybrid` of
+    /// A namespace of pairs on two fifths of the flash, and one of blocks on the rest: for a store over both (option `hybrid` of
     /// [URLs](crate::url)).
     ///
     /// ```

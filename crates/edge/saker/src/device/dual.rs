@@ -19,8 +19,9 @@ use saker_profile::Profile;
 use saker_runtime::{AnyDriver, Dual};
 use std::sync::Arc;
 
-/// Of the flash the device's tree has one part in so many; the rest is the main tree's.
-const PAIRS_PART: u64 = 4;
+/// Percent of the flash that are the device's tree's; the rest is the main tree's. So it has room for a copy of what the main tree can hold about:
+/// one that is full is no way out.
+const PAIRS_PERCENT: u64 = 40;
 /// Queues of the device below, and that of the host: commands of each are in flight in the same memory.
 const QUEUES: u16 = 4;
 /// Commands in flight at most.
@@ -29,12 +30,14 @@ const DEPTH_MAX: u16 = crate::url::DEPTH_MAX / QUEUES;
 const COPIES_BYTES: u32 = 36 << 10;
 /// What RocksDB's compactions read at once (its `include/rocksdb/options.h`, `compaction_readahead_size`).
 const READAHEAD_BYTES: u64 = 2 << 20;
+/// What compactions of the main tree read at once. Those of a dozen tables have their stretches in a core's cache then.
+const MAIN_READAHEAD_BYTES: u64 = 128 << 10;
 
 /// The namespaces of a device of so many bytes: of pairs, then of blocks. `profile`: `None` if there is none of that name.
 pub(crate) fn plans(bytes: u64, profile: Option<&Profile>) -> Vec<NamespacePlan> {
     let page_bytes = profile.map_or(super::BLOCK_BYTES, |profile| profile.geometry.page_bytes.get());
     vec![
-        NamespacePlan::Kv { flash_bytes: Some(bytes / PAIRS_PART) },
+        NamespacePlan::Kv { flash_bytes: Some(bytes * PAIRS_PERCENT / 100) },
         NamespacePlan::Block { bytes: None, block_bytes: super::BLOCK_BYTES.min(page_bytes) },
     ]
 }
@@ -118,7 +121,7 @@ fn config(asked: Settings, kept: u64) -> Result<EngineConfig, Error> {
         let what = format!("option `min_blob_size={asked}`: the store was made with {kept}");
         return Err(Error::Setting { what, todo: "leave it out, or make another one".into() });
     }
-    let own = Settings::told(&[("compaction_readahead_size", READAHEAD_BYTES), (MIN_BLOB_SIZE, kept)]);
+    let own = Settings::told(&[("compaction_readahead_size", MAIN_READAHEAD_BYTES), (MIN_BLOB_SIZE, kept)]);
     Ok(EngineConfig { settings: asked.over(&own), ..EngineConfig::new(1, false) })
 }
 
