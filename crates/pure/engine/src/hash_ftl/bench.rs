@@ -3,11 +3,12 @@
 
 use super::recover::Recovery;
 use super::{HashFtl, HashFtlConfig};
+use crate::transaction::{Ask, OfEngine, Part, transact};
 use saker_engine_api::{Condition, Context, Engine, Job, KvError, List, Recover};
 use saker_flash::nand::Shape;
 use saker_flash::{FaultPlan, Flash, MemCells, PowerCut};
 use saker_log::recover::Progress;
-use saker_segment_store::{Geometry, PageBuffer, PowerHistory, Step};
+use saker_segment_store::{Geometry, PageBuffer, PowerHistory, Reads, Step};
 use saker_sim::{Class, Free};
 
 /// 48 segments of 16 pages of a KiB.
@@ -81,6 +82,21 @@ impl Bench {
             let step = self.store.evict_quantum(view, &mut Free);
             assert!(matches!(step, Step::Done(_)), "{step:?}");
             self.settle();
+        }
+    }
+
+    /// Deletes a pair in a transaction.
+    pub fn delete_together(&mut self, key: u64) {
+        let (key, mut pages) = (key.to_be_bytes(), Reads::new());
+        let parts = [Part { key: &key, ask: Ask::Delete }];
+        loop {
+            let (mut view, mut free) = (self.flash.view(OWNER, Class::Foreground), Free);
+            let cx = Context::new(&mut view, &mut free);
+            let step = transact(&parts, &mut pages, &mut OfEngine { engine: &mut self.store, cx });
+            self.quantum();
+            if let Step::Done(result) = step {
+                return assert!(result.is_ok(), "{result:?}");
+            }
         }
     }
 

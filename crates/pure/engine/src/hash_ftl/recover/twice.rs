@@ -195,7 +195,11 @@ mod tests {
                         seed,
                         FaultPlan { seed, program: Chance::one_in(3), ..FaultPlan::default() },
                     );
-                    bench.delete(second);
+                    if seed % 2 == 0 {
+                        bench.delete(second)
+                    } else {
+                        bench.delete_together(second)
+                    }
                     bench.put(first, &NEW);
                     bench.flush();
                     bench.restart(seed, FaultPlan::default());
