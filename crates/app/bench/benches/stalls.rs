@@ -231,22 +231,19 @@ fn main() {
         "store", "ops/s", "us", "p50", "p99", "p99.9", "longest"
     );
     let stores = make(folder, &asked);
-    if let Some(only) = &asked.only {
-        for (name, url) in stores.iter().filter(|(name, _)| name.starts_with(only.as_str())) {
-            let mut side = Side::new(name, url);
-            side.run(total);
-            side.tell();
-            side.kv.close().expect("closes");
-        }
-        return;
-    }
-    let [lsm, hybrid] = stores.map(|(name, url)| {
-        let mut side = Side::new(&name, &url);
+    let measured = |(name, url): &(String, String)| {
+        let mut side = Side::new(name, url);
         side.run(total);
         side.tell();
         side.kv.close().expect("closes");
         (side.puts, side.waits)
-    });
+    };
+    if let Some(only) = &asked.only {
+        let store = stores.iter().find(|(name, _)| name.split('=').next() == Some(only.as_str()));
+        measured(store.unwrap_or_else(|| panic!("--only {only}: write lsm or hybrid")));
+        return;
+    }
+    let [lsm, hybrid] = stores.each_ref().map(measured);
     if asked.is_full {
         judge("p99.9 of puts", lsm.0.value_at_quantile(0.999), hybrid.0.value_at_quantile(0.999));
         judge("p99.9 of waits", lsm.1.value_at_quantile(0.999), hybrid.1.value_at_quantile(0.999));

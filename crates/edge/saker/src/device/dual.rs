@@ -19,8 +19,8 @@ use saker_profile::Profile;
 use saker_runtime::{AnyDriver, Dual};
 use std::sync::Arc;
 
-/// Percent of the flash that are the device's tree's; the rest is the main tree's. So it has room for a copy of what the main tree can hold about:
-/// one that is full is no way out.
+/// Percent of the flash that are the device's tree's; the rest is the main tree's. The device's tree then takes about as many copies as the main
+/// tree takes pairs: a full one is no way out.
 const PAIRS_PERCENT: u64 = 40;
 /// Queues of the device below, and that of the host: commands of each are in flight in the same memory.
 const QUEUES: u16 = 4;
@@ -30,7 +30,7 @@ const DEPTH_MAX: u16 = crate::url::DEPTH_MAX / QUEUES;
 const COPIES_BYTES: u32 = 36 << 10;
 /// What RocksDB's compactions read at once (its `include/rocksdb/options.h`, `compaction_readahead_size`).
 const READAHEAD_BYTES: u64 = 2 << 20;
-/// What compactions of the main tree read at once. Those of a dozen tables have their stretches in a core's cache then.
+/// What compactions of the main tree read at once: the fastest of 64 KiB to 2 MiB (docs/decisions/hybrid.md).
 const MAIN_READAHEAD_BYTES: u64 = 128 << 10;
 
 /// The namespaces of a device of so many bytes: of pairs, then of blocks. `profile`: `None` if there is none of that name.

@@ -69,6 +69,20 @@ fn a_tree_beside_blocks_reads_ahead() {
     kv.close().expect("closes");
 }
 
+/// The device's tree has two fifths of the flash, and needs 24 superblocks of 8 MiB.
+#[test]
+fn a_store_over_both_fits_on_480_mib() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (small, large) = (folder.path().join("small.img"), folder.path().join("large.img"));
+    let refused = ImagePlan::hybrid(479 << 20, "saker-mid", 1).create(&small).expect_err("too small");
+    assert!(refused.to_string().contains("namespace 1 would have 184MiB"), "{refused}");
+    ImagePlan::hybrid(480 << 20, "saker-mid", 1).create(&large).expect("large enough");
+    let mut kv = Kv::open(&format!("file:{}?hybrid", large.display())).expect("opens");
+    kv.put(b"key", b"value").expect("room");
+    assert_eq!(kv.get(b"key").expect("reads"), Some(b"value".to_vec()));
+    kv.close().expect("closes");
+}
+
 /// What is one byte too long is refused and leaves what was there, whichever tree would have taken it.
 #[test]
 fn a_value_that_is_too_long_changes_nothing() {

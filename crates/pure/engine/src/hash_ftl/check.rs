@@ -186,9 +186,10 @@ mod tests {
 
     type Fault = (&'static str, fn(&mut HashFtl));
 
-    const COMMON: [Fault; 9] = [
+    const COMMON: [Fault; 10] = [
         ("live bytes of all", |s| s.data_bytes += 64),
         ("bytes of tombstones", |s| s.tombstone_bytes += 64),
+        ("a section to be written that is not in memory", |s| s.twice.found(9000)),
         ("sections with tombstones", |s| _ = s.with_tombstones.insert(3)),
         ("the charge of a section", |s| written(s).charge += 8),
         ("the place of a section", |s| {

@@ -13,10 +13,10 @@ use saker_segment_store::{SegmentStore, Step, Tag};
 use saker_sim::Meter;
 use std::collections::BTreeSet;
 
-/// Sections in which an older pair of a key was.
+/// Sections with an older pair of a key.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Twice {
-    /// Those that flash does not have without it, all in memory.
+    /// Flash still has them with it; all are in memory.
     sections: BTreeSet<u32>,
     /// The last write of one, if it may be on its way.
     written: Option<Tag>,
@@ -33,7 +33,7 @@ impl Twice {
         !self.sections.is_empty() || self.written.is_some()
     }
 
-    /// They have been, or are to be, written.
+    /// Those that are to be written.
     pub fn unwritten(&self) -> impl Iterator<Item = u32> {
         self.sections.iter().copied()
     }
